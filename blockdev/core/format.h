@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a format is to the core: four required functions, and optional groups.  A capability is the
+ * presence of a group.  The core checks ranges, alignment and read-only; formats trust it.
+ */
+#ifndef BD_FORMAT_H
+#define BD_FORMAT_H
+
+#include "blockdev/core/metacache.h"
+#include "blockdev/core/node.h"
+#include "blockdev/include/check.h"
+#include "blockdev/include/create.h"
+#include "blockdev/include/info.h"
+
+enum bd_cap {
+	BD_CAP_BACKING = 1,      /* images may have a backing file */
+	BD_CAP_COMPRESS = 2,
+	BD_CAP_BITMAPS = 4,
+};
+
+/* Where a write goes.  A value; the format may use @priv. */
+struct bd_plan {
+	uint64_t guest_off, len;   /* in: the range wanted; out: @len may be shorter */
+	uint64_t host_off;         /* out: where guest_off lies in the data file */
+	uint32_t head, tail;       /* out: bytes before guest_off and behind its end to copy too */
+	bool publish;              /* out: publish() must run when the data are written */
+	uint64_t priv[4];          /* the format's between plan, publish and abort */
+};
+
+struct bd_write_ops {
+	/*
+	 * Decide where [guest_off, +len) goes.  Gather (may wait, changes nothing) then commit
+	 * (never waits, all or nothing).  1: decided; 0: @wait will be resumed, call again;
+	 * negative errno.
+	 */
+	int (*plan)(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait);
+	/* Data are in the file: make them visible.  1: done; 0: call again after @wait; -errno. */
+	int (*publish)(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait);
+	/* Data could not be written: give the clusters back.  Never fails; a leak at worst. */
+	void (*abort)(struct bd_node *node, struct bd_plan *plan);
+	/*
+	 * Make [*off, *off + *len) zero, or discard it.  Both advance *off and *len past what is done.
+	 * 1: a step done; 0: call again after @wait; -ENOTSUP: write zero bytes for the first
+	 * *len bytes instead (shortened to that part); other negative errno.
+	 */
+	int (*zero)(struct bd_node *node, uint64_t *off, uint64_t *len, unsigned req_flags,
+		    struct bd_wait *wait);
+	int (*discard)(struct bd_node *node, uint64_t *off, uint64_t *len, struct bd_wait *wait);
+	/* Room for @len compressed bytes of the cluster at plan->guest_off. */
+	int (*plan_compressed)(struct bd_node *node, struct bd_plan *plan, uint32_t len,
+			       struct bd_wait *wait);
+	/* Write back metadata so that a host flush makes everything durable.  1, 0, -errno. */
+	int (*flush)(struct bd_node *node, struct bd_wait *wait);
+	/* First write since open: set dirty marks, clear autoclear bits.  Blocking, drained. */
+	int (*first_write)(struct bd_node *node, struct bd_error *err);
+	/* A deep procedure asked for by plan (returning -EAGAIN): blocking, drained. */
+	int (*slow)(struct bd_node *node);
+};
+
+struct bd_create_ops {
+	const struct bd_option *options; /* create and amend; ends with name == NULL */
+	/* @opts: complete, size in bytes; *opts is consumed.  Creates and fills the file. */
+	int (*create)(struct bd_queue *queue, const char *filename, struct bd_opts *opts,
+		      struct bd_error *err);
+	int (*resize)(struct bd_node *node, uint64_t size, const char *prealloc, bool shrink,
+		      struct bd_error *err);
+	int (*measure)(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
+		       struct bd_error *err);
+};
+
+struct bd_format {
+	const char *name;
+	unsigned caps;          /* BD_CAP_* */
+	size_t state_size;      /* bytes of node->state, zeroed by the core */
+
+	int (*probe)(const uint8_t *head, size_t len); /* 0..100 */
+	/* node->file and node->opts are set; take own keys out of node->opts, set node->size... */
+	int (*open)(struct bd_node *node, struct bd_error *err);
+	int (*close)(struct bd_node *node); /* writes back what is dirty; first error */
+	/*
+	 * Own layer only.  >= 1: extents; 0: @wait will be resumed, call again; negative errno.
+	 * @wait == NULL: block.
+	 */
+	int (*map)(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent *ext,
+		   unsigned max, struct bd_wait *wait);
+	/* Runs on a worker thread.  Exactly @out_len bytes or -EIO.  NULL: none. */
+	int (*inflate)(struct bd_node *node, const void *in, size_t in_len, void *out,
+		       size_t out_len);
+	/* Runs on a worker thread.  Bytes written to @out (room for @len - 1), 0: does not pay. */
+	size_t (*deflate)(struct bd_node *node, const void *in, size_t len, void *out);
+
+	const struct bd_write_ops *write;
+	const struct bd_create_ops *create;
+	int (*check)(struct bd_node *node, unsigned fix, struct bd_check *check,
+		     struct bd_error *err);
+	int (*info)(struct bd_node *node, struct bd_info *info, struct bd_error *err);
+	void (*stats)(const struct bd_node *node, struct bd_stats *stats);
+};
+
+extern const struct bd_format *const bd_formats[]; /* probing order; NULL-terminated; format/list.c */
+
+const struct bd_format *bd_format_find(const char *name); /* NULL: unknown */
+
+/*
+ * Damage met while running: prints "qcow2: Marking image as corrupt: ..." once through the
+ * report sink, latches node->corrupt.  Returns -EIO.
+ */
+int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* One opened image: a layer of a backing chain. */
+#ifndef BD_NODE_H
+#define BD_NODE_H
+
+#include "blockdev/base/list.h"
+#include "blockdev/include/blockdev.h"
+#include "blockdev/io/file.h"
+
+struct bd_format;
+
+struct bd_node {
+	const struct bd_format *fmt;
+	void *state;                /* the format's, fmt->state_size bytes */
+	struct bd_queue *queue;
+	struct io_file *file;       /* metadata; owned */
+	struct io_file *data;       /* guest data: == file, or an external data file; owned */
+	struct bd_node *backing;    /* owned; NULL: none */
+	struct bd_node *overlay;    /* the node above; NULL: top */
+	struct bd_opts *opts;       /* while opening: keys not yet taken */
+	uint64_t size;              /* guest bytes */
+	unsigned flags;             /* BD_O_* */
+	uint32_t cluster_size;      /* bytes; 0: the format has none */
+	uint32_t request_align;     /* guest bytes; reads and writes are widened to it by the core */
+	char *filename;             /* as shown to people */
+	char *backing_name;         /* as stored in the image; NULL: none */
+	char *backing_full;         /* resolved; NULL: none */
+	char *backing_format;       /* as stored; NULL: none */
+	bool probed, corrupt, encrypted, dirty;
+	bool zero_init;             /* all of a new image reads as zeros */
+
+	/* data plane, core/ only */
+	struct link active;         /* requests in flight, oldest first */
+	struct link inflight;       /* ranges of writes in flight (alloc.c) */
+	struct link parked;         /* bd_wait of requests that wait for a quiet node */
+	uint64_t seq;               /* number of the newest request */
+	bool wrote;                 /* first_write has run */
+	bool slow_wanted;           /* fmt->write->slow must run once quiet */
+	struct link slow_link;      /* on queue->slow */
+	struct bd_stats stats;
+};
+
+#endif

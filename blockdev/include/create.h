@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Making images, and saying how large one would be. */
+#ifndef BD_CREATE_H
+#define BD_CREATE_H
+
+#include "blockdev/include/blockdev.h"
+
+struct bd_create_args {
+	const char *filename;
+	const char *format;       /* "raw", "qcow2" */
+	struct bd_opts *opts;     /* size, backing_file, backing_fmt, ...; changed: defaults filled in */
+	bool backing_unsafe;      /* -u: do not open the backing file */
+	/* Gets "Formatting 'a', fmt=qcow2 ..." before anything is written; NULL: quiet. */
+	void (*announce)(const char *line, void *user);
+	/* Gets warnings, without a prefix; NULL: none. */
+	void (*warn)(const char *line, void *user);
+	void *user;
+};
+
+/* Create an image.  Blocks.  On failure no new file is left.  Like: qemu-img create. */
+int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_error *err);
+
+/* The format's create options; NULL: it cannot be created. */
+const struct bd_option *bd_create_options(const char *format);
+/* Options of the protocol a file name uses (nocow, extent_size_hint...). */
+const struct bd_option *bd_protocol_create_options(const char *filename);
+
+struct bd_measure {
+	uint64_t required;        /* bytes of a file that holds just the data there are */
+	uint64_t fully_allocated; /* bytes once every cluster is written */
+	uint64_t bitmaps;         /* bytes of bitmap metadata */
+	bool has_bitmaps;
+};
+/* @src: image to measure, or NULL: a new disk of the size in @opts.  Like: qemu-img measure. */
+int bd_measure(const char *format, struct bd_opts *opts, struct bd_node *src,
+	       struct bd_measure *out, struct bd_error *err);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What `info` prints: facts about one opened image. */
+#ifndef BD_INFO_H
+#define BD_INFO_H
+
+#include "blockdev/include/blockdev.h"
+
+struct json_t;
+
+struct bd_snapshot_info {
+	char *id, *name;
+	uint64_t vm_state_size;  /* bytes */
+	uint64_t disk_size;      /* guest bytes when it was taken */
+	uint32_t date_sec, date_nsec;
+	uint64_t vm_clock_ns;
+	uint64_t icount;         /* UINT64_MAX: none recorded */
+};
+
+struct bd_info {
+	uint64_t virtual_size;      /* bytes */
+	int64_t actual_size;        /* bytes on disk; < 0: unknown */
+	uint32_t cluster_size;      /* bytes; 0: none */
+	bool encrypted, dirty;
+	const char *backing_name;   /* borrowed from the node; NULL: none */
+	const char *backing_full;   /* the same, resolved against the image's folder */
+	const char *backing_format;
+	struct bd_snapshot_info *snapshots;
+	size_t nr_snapshots;
+	struct json_t *specific;    /* {"type":..., "data":{...}} in QEMU's words, or NULL; owned */
+};
+
+/* Blocks.  Free with bd_info_clear().  Like: qemu-img info. */
+int bd_info_get(struct bd_node *node, struct bd_info *info, struct bd_error *err);
+void bd_info_clear(struct bd_info *info);
+
+#endif

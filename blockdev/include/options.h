@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Option trees: "driver=qcow2,file.filename=a.img" and json:{...} in one flat, ordered list. */
+#ifndef BD_OPTIONS_H
+#define BD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "blockdev/include/error.h"
+
+/* An ordered list of dotted keys with text values: nested JSON objects become "outer.inner". */
+struct bd_opts;
+
+struct bd_opts *bd_opts_new(void); /* NULL: out of memory */
+void bd_opts_free(struct bd_opts *opts); /* NULL is fine */
+struct bd_opts *bd_opts_copy(const struct bd_opts *opts);
+
+/* Set @key, replacing an older value.  Copies both.  0 or -ENOMEM. */
+int bd_opts_set(struct bd_opts *opts, const char *key, const char *value);
+/* The value of @key, borrowed until the list changes; NULL: not set. */
+const char *bd_opts_get(const struct bd_opts *opts, const char *key);
+/* Remove @key and return its value (the caller frees); NULL: not set. */
+char *bd_opts_take(struct bd_opts *opts, const char *key);
+/* Move all keys that start with @prefix ("file.") into @sub, without the prefix.  Returns how many. */
+size_t bd_opts_take_prefix(struct bd_opts *opts, const char *prefix, struct bd_opts *sub);
+size_t bd_opts_count(const struct bd_opts *opts);
+/* Key and value number @i, in order of first setting. */
+const char *bd_opts_key(const struct bd_opts *opts, size_t i);
+const char *bd_opts_value(const struct bd_opts *opts, size_t i);
+
+/*
+ * Parse "a=b,c=d" into @opts; a comma inside a value is doubled; a bare word at the start is the
+ * value of @implied if that is not NULL, else "word" means "word=on" and "noword" "word=off".
+ * -EINVAL with QEMU's text on malformed input.  Like: qemu-img's -o and --image-opts.
+ */
+int bd_opts_parse(struct bd_opts *opts, const char *text, const char *implied,
+		  struct bd_error *err);
+/* Flatten the JSON object @text ("{...}", without "json:") into @opts.  Depth and size bounded. */
+int bd_opts_parse_json(struct bd_opts *opts, const char *text, struct bd_error *err);
+
+enum bd_option_type { BD_OPT_STRING, BD_OPT_BOOL, BD_OPT_SIZE, BD_OPT_NUMBER };
+
+/* One documented option of a format; tables end with name == NULL. */
+struct bd_option {
+	const char *name;
+	enum bd_option_type type;
+	const char *help;     /* as "-o help" prints it */
+	const char *def;      /* default as text: shown on the "Formatting" line; NULL: none */
+	unsigned flags;       /* BD_OPTION_* */
+};
+enum {
+	BD_OPTION_CREATE = 1, /* accepted by create */
+	BD_OPTION_AMEND = 2,  /* accepted by amend */
+	BD_OPTION_NEWER = 4,  /* newer than QEMU 7.2: hidden from "-o help", shown only when given */
+};
+
+/* "64k", "1.5G", "0x200" to bytes; QEMU's limits (0..2^63-1).  -EINVAL, -ERANGE. */
+int bd_parse_size(const char *text, uint64_t *bytes);
+/* on/yes/true/y, off/no/false/n.  -EINVAL. */
+int bd_parse_bool(const char *text, bool *value);
+/* Like strtoull over the whole text, base 10 or 0x.  -EINVAL, -ERANGE. */
+int bd_parse_u64(const char *text, uint64_t *value);
+
+#endif

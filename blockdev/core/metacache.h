@@ -17,6 +17,7 @@
 #include "blockdev/io/file.h"
 
 struct metacache;
+struct meta_op;
 
 /* A parked continuation.  resume() runs from bd_queue_poll(), never from the call that parked it. */
 struct bd_wait {
@@ -40,6 +41,7 @@ struct meta_slot {
 };
 
 struct metacache_args {
+	struct bd_queue *queue;
 	struct io_file *file;
 	uint32_t table_size;       /* bytes of one table: a slice or a cluster */
 	uint32_t max_slots;

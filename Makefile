@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+# Builds out of source into $(BUILD); sources are found by wildcard, nothing is listed per file.
+
+BUILD ?= build
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
+endif
+
+# Targets that need no configuration.
+PLAIN := clean lint help
+ifneq ($(filter-out $(PLAIN),$(or $(MAKECMDGOALS),all)),)
+-include $(BUILD)/config.mak
+endif
+
+Q := $(if $(V),,@)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -I. -I$(BUILD) \
+	-fvisibility=default -ffunction-sections -fdata-sections -MMD -MP \
+	$(CFLAGS_CONFIG) $(EXTRA_CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS_CONFIG) -Wl,--gc-sections -Wl,--as-needed $(EXTRA_LDFLAGS)
+
+lib_src := $(shell find blockdev -name '*.c' | sort)
+img_src := $(filter-out $(wildcard qimg/io_*.c),$(wildcard qimg/*.c))
+# What qimg-io shares with qimg.
+shared_src := $(wildcard qimg/opts.c qimg/report.c qimg/human.c qimg/image.c qimg/secret.c)
+io_src := $(wildcard qimg/io_*.c)
+vm_src := $(wildcard vkvm/*.c)
+test_src := $(wildcard tests/unit/test_*.c)
+fake_src := $(filter-out $(test_src),$(wildcard tests/unit/*.c))
+
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB := $(BUILD)/libqimg.a
+PROGS := $(if $(wildcard qimg/main.c),$(BUILD)/qimg) $(if $(io_src),$(BUILD)/qimg-io) \
+	$(if $(vm_src),$(BUILD)/vkvm)
+TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(test_src))
+OBJS := $(call obj,$(lib_src) $(img_src) $(io_src) $(vm_src) $(test_src) $(fake_src))
+
+.PHONY: all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
+	install-dropin install-deps clean help
+.DELETE_ON_ERROR:
+
+all: $(LIB) $(PROGS)
+
+$(BUILD)/config.mak: configure
+	@./configure $(CONFIGURE_ARGS) --build-dir=$(BUILD)
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/config.mak
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(LIB): $(call obj,$(lib_src))
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/qimg: $(call obj,$(img_src)) $(LIB)
+$(BUILD)/qimg-io: $(call obj,$(io_src) $(shared_src)) $(LIB)
+$(BUILD)/vkvm: $(call obj,$(vm_src)) $(LIB)
+$(BUILD)/qimg $(BUILD)/qimg-io $(BUILD)/vkvm:
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(LIB)
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
+-include $(OBJS:.o=.d)
+
+# --- tests: every runner ends with the line "N passed, N failed" -------------------------------
+
+check: all unit-programs
+	+@BUILD=$(BUILD) tests/run unit lint iotests cases
+unit: unit-programs
+	+@BUILD=$(BUILD) tests/run unit
+unit-programs: $(TESTS)
+lint:
+	+@BUILD=$(BUILD) tests/run lint
+iotests: all
+	+@BUILD=$(BUILD) tests/run iotests
+cases: all
+	+@BUILD=$(BUILD) tests/run cases
+# PART=name runs one part of the long tests, without it all of them.
+check-long: all unit-programs
+	+@BUILD=$(BUILD) PART=$(PART) tests/run long
+quickstart: all
+	+@BUILD=$(BUILD) scripts/quickstart.sh
+
+# --- installation ------------------------------------------------------------------------------
+
+
+install: all
+	+@BUILD=$(BUILD) scripts/install.sh install "$(DESTDIR)" "$(PREFIX)" "$(VERSION)" "$(LIBS)"
+uninstall:
+	+@BUILD=$(BUILD) scripts/install.sh uninstall "$(DESTDIR)" "$(PREFIX)"
+# Also under the names qemu-img and qemu-io; never over somebody else's file.
+install-dropin: install
+	+@BUILD=$(BUILD) scripts/install.sh dropin "$(DESTDIR)" "$(PREFIX)"
+install-deps:
+	@scripts/install-deps.sh build test
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo "make [all]           the library and the programs, in $(BUILD)/"
+	@echo "make check           unit tests, lint, golden tests, cases"
+	@echo "make unit | lint | iotests | cases"
+	@echo "make check-long      the long tests; PART=name: one part"
+	@echo "make quickstart      a tour with a real file system image, about two minutes"
+	@echo "make install         DESTDIR=, PREFIX= as usual; install-dropin, uninstall"
+	@echo "make install-deps    what building and testing needs (Debian)"
+	@echo "Variables: BUILD=folder  V=1 (commands)  EXTRA_CFLAGS=  CONFIGURE_ARGS="

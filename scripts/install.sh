@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Install and uninstall: install.sh install|uninstall|dropin DESTDIR PREFIX [VERSION LIBS]
+set -e
+
+what=$1
+prefix=$3
+dest=$2$3
+bin=$dest/bin
+
+# Ours is a link to one of our programs, nothing else.
+ours() {
+	case $(readlink "$1") in
+	qimg | qimg-io) return 0 ;;
+	esac
+	return 1
+}
+
+install_all() {
+	mkdir -p "$bin" "$dest/lib/pkgconfig" "$dest/include/qimg" "$dest/share/man/man1"
+	for prog in qimg qimg-io vkvm; do
+		[ ! -x "$BUILD/$prog" ] || install -m 755 "$BUILD/$prog" "$bin/$prog"
+	done
+	install -m 644 "$BUILD/libqimg.a" "$dest/lib/libqimg.a"
+	for header in blockdev/include/*.h; do
+		sed 's,^#include "blockdev/include/\(.*\)",#include <qimg/\1>,' "$header" \
+			>"$dest/include/qimg/$(basename "$header")"
+	done
+	for page in man/*.1; do
+		[ ! -f "$page" ] || install -m 644 "$page" "$dest/share/man/man1/"
+	done
+	cat >"$dest/lib/pkgconfig/qimg.pc" <<END
+prefix=$prefix
+libdir=\${prefix}/lib
+includedir=\${prefix}/include
+
+Name: qimg
+Description: Disk images: raw and qcow2, reading, writing, checking, converting
+Version: $1
+Libs: -L\${libdir} -lqimg $2
+Cflags: -I\${includedir}
+END
+	echo "installed in $dest"
+}
+
+dropin() {
+	for pair in qemu-img:qimg qemu-io:qimg-io; do
+		name=$bin/${pair%%:*}
+		[ -x "$bin/${pair#*:}" ] || continue
+		if [ -e "$name" ] || [ -L "$name" ]; then
+			if ! ours "$name"; then
+				echo "install-dropin: $name exists and is not ours: left alone" >&2
+				echo "install-dropin: choose another PREFIX, or remove it first" >&2
+				exit 1
+			fi
+		fi
+	done
+	for pair in qemu-img:qimg qemu-io:qimg-io; do
+		[ -x "$bin/${pair#*:}" ] || continue
+		ln -sf "${pair#*:}" "$bin/${pair%%:*}"
+		echo "installed $bin/${pair%%:*}"
+	done
+}
+
+uninstall() {
+	for name in qemu-img qemu-io; do
+		if ours "$bin/$name"; then rm -f "$bin/$name"; fi
+	done
+	for prog in qimg qimg-io vkvm; do
+		rm -f "$bin/$prog" "$dest/share/man/man1/$prog.1"
+	done
+	rm -f "$dest/lib/libqimg.a" "$dest/lib/pkgconfig/qimg.pc"
+	rm -rf "$dest/include/qimg"
+}
+
+case $what in
+install) install_all "$4" "$5" ;;
+dropin) dropin ;;
+uninstall) uninstall ;;
+*) echo "usage: install.sh install|uninstall|dropin DESTDIR PREFIX [VERSION LIBS]" >&2; exit 1 ;;
+esac

@@ -23,6 +23,7 @@ struct bd_plan {
 	uint64_t guest_off, len;   /* in: the range wanted; out: @len may be shorter */
 	uint64_t host_off;         /* out: where guest_off lies in the data file */
 	uint32_t head, tail;       /* out: bytes before guest_off and behind its end to copy too */
+	bool may_alloc;            /* in: no other write is in flight there; else -EBUSY */
 	bool publish;              /* out: publish() must run when the data are written */
 	uint64_t priv[4];          /* the format's between plan, publish and abort */
 };
@@ -31,6 +32,7 @@ struct bd_write_ops {
 	/*
 	 * Decide where [guest_off, +len) goes.  Gather (may wait, changes nothing) then commit
 	 * (never waits, all or nothing).  1: decided; 0: @wait will be resumed, call again;
+	 * -EBUSY: clusters are needed but !may_alloc; -EAGAIN: slow() must run first; other
 	 * negative errno.
 	 */
 	int (*plan)(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait);

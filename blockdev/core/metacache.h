@@ -17,7 +17,7 @@
 #include "blockdev/io/file.h"
 
 struct metacache;
-struct meta_op;
+struct meta_chunk;
 
 /* A parked continuation.  resume() runs from bd_queue_poll(), never from the call that parked it. */
 struct bd_wait {
@@ -28,16 +28,22 @@ struct bd_wait {
 
 /* One cached table. */
 struct meta_slot {
-	struct link lru;       /* free list or LRU order; tail = most recent */
+	struct link lru;       /* the cache's clean or dirty list, or alone */
 	struct link waiters;   /* bd_wait of requests that need the load */
 	uint64_t off;          /* host offset in the file, the key */
-	uint8_t *buf;          /* @table_size bytes */
-	uint32_t hash_next;    /* slot index + 1; 0: end */
+	uint8_t *buf;          /* table_size bytes */
+	struct meta_slot *hash_next;
 	uint32_t gen;          /* changes with each edit */
-	uint8_t state;         /* enum in metacache.c */
-	bool dirty, writing, used;
+	uint32_t written_gen;  /* gen when the write in flight began */
+	uint8_t state;         /* SLOT_* */
+	bool dirty, writing;
+	bool used;             /* since the last clean-up tick */
+	bool fresh;            /* loaded, but those who asked have not run yet: do not evict */
 	struct metacache *cache;
-	struct meta_op *op;    /* load or write in flight */
+	struct meta_chunk *chunk;
+	struct io_op op;       /* load or write in flight */
+	struct iovec iov;
+	struct bd_wait settle; /* ends @fresh after the waiters ran */
 };
 
 struct metacache_args {

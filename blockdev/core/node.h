@@ -33,6 +33,7 @@ struct bd_node {
 	struct link active;         /* requests in flight, oldest first */
 	struct link inflight;       /* ranges of writes in flight (alloc.c) */
 	struct link parked;         /* bd_wait of requests that wait for a quiet node */
+	struct link packing;        /* requests being compressed, in order */
 	uint64_t seq;               /* number of the newest request */
 	bool wrote;                 /* first_write has run */
 	bool slow_wanted;           /* fmt->write->slow must run once quiet */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the copy job: what is where (copy_scan.c), buffers in flight, writing them out. */
+#ifndef BD_CORE_COPY_H
+#define BD_CORE_COPY_H
+
+#include "blockdev/base/list.h"
+#include "blockdev/include/copy.h"
+
+#define COPY_SECTOR 512u
+#define COPY_BUFFER (2u << 20)
+
+enum copy_kind {
+	COPY_DATA, /* read and write */
+	COPY_ZERO, /* reads as zeros */
+	COPY_KEEP, /* the target's backing file has it already */
+};
+
+/* A range of the target of one kind; whole sectors. */
+struct copy_run {
+	uint64_t off, len; /* bytes */
+	enum copy_kind kind;
+};
+
+/* Walks the sources in order; remembers what it found, up to a bound, for the second walk. */
+struct copy_scan {
+	const struct bd_copy_args *args;
+	uint64_t total;        /* bytes of all sources, each rounded up to whole sectors */
+	uint64_t cluster;      /* compressed: bytes of a target cluster; else 0 */
+	uint64_t piece;        /* bytes: the longest piece of data */
+	uint64_t dst_backing;  /* bytes: where the target's backing file ends */
+	unsigned src;          /* source of the last run */
+	uint64_t src_off;      /* where it starts in the target */
+	struct copy_run run;   /* the last run found */
+	struct copy_run *kept; /* runs of a first walk; NULL: none */
+	size_t nr_kept, pos_kept;
+	bool keeping, complete;
+};
+
+/* The source that holds target byte @off of @args; *start: where that source begins. */
+unsigned bd_copy_source(const struct bd_copy_args *args, uint64_t off, uint64_t *start);
+/* Bytes source @i takes in the target: its size in whole sectors. */
+uint64_t bd_copy_source_len(const struct bd_copy_args *args, unsigned i);
+int bd_copy_scan_init(struct copy_scan *scan, const struct bd_copy_args *args,
+		      struct bd_error *err);
+void bd_copy_scan_clear(struct copy_scan *scan);
+/* The piece that starts at @off < total.  Ascending offsets only. */
+int bd_copy_scan_next(struct copy_scan *scan, uint64_t off, struct copy_run *piece,
+		      struct bd_error *err);
+/* Walk everything, remember it, *bytes: how much of it must be copied. */
+int bd_copy_scan_count(struct copy_scan *scan, uint64_t *bytes, struct bd_error *err);
+
+struct copy_job;
+
+/* A piece on its way: read, then written in one or several requests. */
+struct copy_slot {
+	struct link link;      /* on the job's list of idle or active slots */
+	struct copy_job *job;
+	struct copy_run run;
+	uint8_t *buf;          /* run.len bytes, for COPY_DATA */
+	uint64_t read_pos;     /* bytes whose reading has been asked for */
+	uint64_t write_pos;    /* bytes whose writing has been asked for */
+	unsigned reading, writing; /* requests in flight */
+	int res;               /* first error */
+};
+
+struct copy_job {
+	const struct bd_copy_args *args;
+	struct bd_queue *queue;
+	struct copy_scan scan;
+	struct copy_slot *slots;
+	unsigned nr_slots;
+	struct link idle;      /* slots without work */
+	struct link active;    /* slots being read or written, ascending */
+	struct link draining;  /* slots whose last write is on its way */
+	unsigned in_flight;    /* requests */
+	uint64_t next;         /* target byte the next slot starts at */
+	uint64_t done, total;  /* bytes, for progress */
+	uint64_t dst_size;     /* bytes */
+	uint64_t align;        /* sectors, a power of two: holes start and end on it */
+	uint64_t rate_ns;      /* when the next byte may be written; monotonic */
+	int res;               /* first error of all slots */
+	uint64_t res_off;      /* of the slot with that error */
+	bool res_write;        /* it was a write */
+};
+
+/*
+ * Write out what is left of @slot.  1: all requests are on their way, 0: call again later
+ * (no free request, or the rate limit), negative errno.
+ */
+int bd_copy_write(struct copy_slot *slot);
+/* Is the slot's piece one that counts for progress? */
+bool bd_copy_counts(const struct bd_copy_args *args, enum copy_kind kind);
+/* Nothing to write at all for a piece of this kind. */
+bool bd_copy_skips(const struct bd_copy_args *args, enum copy_kind kind);
+/* Nanoseconds of a clock that never goes back. */
+uint64_t bd_copy_now(void);
+
+#endif

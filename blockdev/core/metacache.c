@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* The metadata cache: find, load once, park those who wait.  Everything on the fast path is O(1). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/core/metacache_private.h"
+#include "blockdev/core/queue.h"
+
+enum { CHUNK_BYTES = 65536 };
+
+int metacache_new(const struct metacache_args *args, struct metacache **out)
+{
+	struct metacache *cache = calloc(1, sizeof(*cache));
+	uint64_t buckets = UINT64_C(1) << log2_floor(max_u64(args->max_slots, 16));
+
+	*out = NULL;
+	if (!cache)
+		return -ENOMEM;
+	cache->args = *args;
+	cache->hash_mask = (uint32_t)(buckets - 1);
+	cache->hash = calloc(buckets, sizeof(*cache->hash));
+	if (!cache->hash) {
+		free(cache);
+		return -ENOMEM;
+	}
+	list_init(&cache->chunks);
+	list_init(&cache->free);
+	list_init(&cache->clean);
+	list_init(&cache->dirty);
+	list_init(&cache->room);
+	list_init(&cache->writers);
+	list_init(&cache->timer.link);
+	cache->stats.max_bytes = (uint64_t)args->max_slots * args->table_size;
+	metacache_clean_start(cache);
+	*out = cache;
+	return 0;
+}
+
+void metacache_free(struct metacache *cache)
+{
+	struct link *it;
+
+	if (!cache)
+		return;
+	metacache_clean_stop(cache);
+	while ((it = list_pop(&cache->chunks))) {
+		struct meta_chunk *chunk = container_of(it, struct meta_chunk, link);
+
+		munmap(chunk->mem, (size_t)chunk->nr * cache->args.table_size);
+		free(chunk);
+	}
+	free(cache->hash);
+	free(cache);
+}
+
+/* Multiplicative hashing of the table number. */
+static struct meta_slot **bucket(struct metacache *cache, uint64_t off)
+{
+	uint64_t key = (off / cache->args.table_size) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &cache->hash[(key >> 32) & cache->hash_mask];
+}
+
+static struct meta_slot *find(struct metacache *cache, uint64_t off)
+{
+	struct meta_slot *slot = *bucket(cache, off);
+
+	while (slot && slot->off != off)
+		slot = slot->hash_next;
+	return slot;
+}
+
+void metacache_unhash(struct meta_slot *slot)
+{
+	struct meta_slot **at = bucket(slot->cache, slot->off);
+
+	while (*at != slot)
+		at = &(*at)->hash_next;
+	*at = slot->hash_next;
+}
+
+void metacache_room(struct metacache *cache)
+{
+	bd_queue_wake_all(cache->args.queue, &cache->room, 0);
+}
+
+/* The waiters of the load have run (they were ahead in the ready list): it may be evicted. */
+static void settle(struct bd_wait *wait)
+{
+	struct meta_slot *slot = container_of(wait, struct meta_slot, settle);
+
+	slot->fresh = false;
+	metacache_room(slot->cache);
+}
+
+static int grow(struct metacache *cache)
+{
+	uint32_t size = cache->args.table_size;
+	uint32_t nr = size < CHUNK_BYTES ? CHUNK_BYTES / size : 1;
+	struct meta_chunk *chunk;
+
+	nr = (uint32_t)min_u64(nr, cache->args.max_slots - cache->nr_slots);
+	chunk = calloc(1, sizeof(*chunk) + nr * sizeof(chunk->slots[0]));
+	if (!chunk)
+		return -ENOMEM;
+	chunk->nr = nr;
+	chunk->mem = mmap(NULL, (size_t)nr * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (chunk->mem == MAP_FAILED) {
+		free(chunk);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		struct meta_slot *slot = &chunk->slots[i];
+
+		slot->cache = cache;
+		slot->chunk = chunk;
+		slot->buf = chunk->mem + (size_t)i * size;
+		slot->settle.resume = settle;
+		list_init(&slot->waiters);
+		list_init(&slot->settle.link);
+		list_add_tail(&cache->free, &slot->lru);
+	}
+	list_add_tail(&cache->chunks, &chunk->link);
+	cache->nr_slots += nr;
+	cache->stats.bytes += (uint64_t)nr * size;
+	return 0;
+}
+
+static struct meta_slot *evict(struct metacache *cache)
+{
+	for (struct link *it = cache->clean.next; it != &cache->clean; it = it->next) {
+		struct meta_slot *slot = container_of(it, struct meta_slot, lru);
+
+		if (slot->fresh)
+			continue;
+		list_del(&slot->lru);
+		metacache_unhash(slot);
+		slot->state = SLOT_FREE;
+		cache->stats.evictions++;
+		return slot;
+	}
+	return NULL;
+}
+
+/* A slot without a table.  1; 0: parked; -ENOMEM. */
+static int take(struct metacache *cache, struct bd_wait *wait, struct meta_slot **slot)
+{
+	struct link *it = list_pop(&cache->free);
+
+	if (!it && cache->nr_slots < cache->args.max_slots && grow(cache) == 0)
+		it = list_pop(&cache->free);
+	*slot = it ? container_of(it, struct meta_slot, lru) : evict(cache);
+	if (*slot)
+		return 1;
+	if (!cache->nr_slots)
+		return -ENOMEM;
+	if (cache->nr_dirty)
+		cache->args.need_round(cache->args.owner);
+	list_add_tail(&cache->room, &wait->link);
+	return 0;
+}
+
+static void bind(struct metacache *cache, struct meta_slot *slot, uint64_t off)
+{
+	struct meta_slot **at = bucket(cache, off);
+
+	slot->off = off;
+	slot->hash_next = *at;
+	*at = slot;
+	slot->used = true;
+	slot->fresh = slot->dirty = slot->writing = false;
+	list_init(&slot->lru);
+}
+
+static void loaded(struct io_op *op)
+{
+	struct meta_slot *slot = op->user;
+	struct metacache *cache = slot->cache;
+
+	cache->nr_loading--;
+	cache->stats.loading--;
+	if (op->res < 0) {
+		metacache_unhash(slot);
+		slot->state = SLOT_FREE;
+		list_add_tail(&cache->free, &slot->lru);
+		bd_queue_wake_all(cache->args.queue, &slot->waiters, op->res);
+		metacache_room(cache);
+		return;
+	}
+	slot->state = SLOT_READY;
+	slot->fresh = true;
+	list_add_tail(&cache->clean, &slot->lru);
+	bd_queue_wake_all(cache->args.queue, &slot->waiters, 0);
+	bd_queue_wake(cache->args.queue, &slot->settle, 0);
+}
+
+static void load(struct metacache *cache, struct meta_slot *slot)
+{
+	slot->state = SLOT_LOADING;
+	slot->iov = (struct iovec){slot->buf, cache->args.table_size};
+	slot->op = (struct io_op){
+		.kind = IO_READ, .flags = IO_META, .file = cache->args.file, .off = slot->off,
+		.len = cache->args.table_size, .iov = &slot->iov, .niov = 1,
+		.done = loaded, .user = slot,
+	};
+	cache->nr_loading++;
+	cache->stats.loading++;
+	if (cache->args.load_event)
+		io_event(cache->args.file, cache->args.load_event);
+	io_submit(&slot->op);
+}
+
+static int get(struct metacache *cache, uint64_t off, struct bd_wait *wait, bool new,
+	       struct meta_slot **out)
+{
+	struct meta_slot *slot = find(cache, off);
+	int ret;
+
+	if (slot && slot->state == SLOT_READY) {
+		cache->stats.hits++;
+		slot->used = true;
+		slot->fresh = false;
+		if (!slot->dirty && !slot->writing) {
+			list_del(&slot->lru);
+			list_add_tail(&cache->clean, &slot->lru);
+		}
+		*out = slot;
+		return 1;
+	}
+	if (slot) {
+		list_add_tail(&slot->waiters, &wait->link);
+		return 0;
+	}
+	ret = take(cache, wait, &slot);
+	if (ret <= 0)
+		return ret;
+	cache->stats.misses++;
+	bind(cache, slot, off);
+	if (new) {
+		memset(slot->buf, 0, cache->args.table_size);
+		slot->state = SLOT_READY;
+		list_add_tail(&cache->clean, &slot->lru);
+		*out = slot;
+		return 1;
+	}
+	list_add_tail(&slot->waiters, &wait->link);
+	load(cache, slot);
+	return 0;
+}
+
+struct blocking {
+	struct bd_wait wait;
+	bool woken;
+};
+
+static void blocking_resume(struct bd_wait *wait)
+{
+	container_of(wait, struct blocking, wait)->woken = true;
+}
+
+static int get_blocking(struct metacache *cache, uint64_t off, bool new, struct meta_slot **out)
+{
+	for (;;) {
+		struct blocking state = {.wait.resume = blocking_resume};
+		int ret = get(cache, off, &state.wait, new, out);
+
+		if (ret)
+			return ret;
+		while (!state.woken) {
+			ret = bd_queue_poll(cache->args.queue, true);
+			if (ret < 0)
+				return ret;
+		}
+		if (state.wait.res < 0)
+			return state.wait.res;
+	}
+}
+
+int metacache_get(struct metacache *cache, uint64_t off, struct bd_wait *wait,
+		  struct meta_slot **slot)
+{
+	if (!wait)
+		return get_blocking(cache, off, false, slot);
+	return get(cache, off, wait, false, slot);
+}
+
+int metacache_get_new(struct metacache *cache, uint64_t off, struct bd_wait *wait,
+		      struct meta_slot **slot)
+{
+	if (!wait)
+		return get_blocking(cache, off, true, slot);
+	return get(cache, off, wait, true, slot);
+}
+
+void metacache_stats(const struct metacache *cache, struct bd_cache_stats *stats)
+{
+	*stats = cache->stats;
+}
+
+struct io_ctx *metacache_ctx(const struct metacache *cache)
+{
+	return bd_queue_ctx(cache->args.queue);
+}

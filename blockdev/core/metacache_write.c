@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Dirty tables of the metadata cache: marking, write-back, forgetting. */
+#include <errno.h>
+
+#include "blockdev/core/metacache_private.h"
+#include "blockdev/core/queue.h"
+
+void metacache_dirty(struct meta_slot *slot)
+{
+	struct metacache *cache = slot->cache;
+
+	slot->gen++;
+	if (slot->dirty)
+		return;
+	slot->dirty = true;
+	cache->nr_dirty++;
+	list_del(&slot->lru);
+	list_add_tail(&cache->dirty, &slot->lru);
+	if (cache->nr_dirty * 2 > cache->args.max_slots)
+		cache->args.need_round(cache->args.owner);
+}
+
+bool metacache_is_dirty(const struct metacache *cache)
+{
+	return cache->nr_dirty > 0;
+}
+
+static void set_clean(struct meta_slot *slot)
+{
+	struct metacache *cache = slot->cache;
+
+	slot->dirty = false;
+	cache->nr_dirty--;
+	list_del(&slot->lru);
+	list_add_tail(&cache->clean, &slot->lru);
+}
+
+static void written(struct io_op *op)
+{
+	struct meta_slot *slot = op->user;
+	struct metacache *cache = slot->cache;
+
+	slot->writing = false;
+	cache->nr_writing--;
+	if (op->res < 0)
+		cache->write_err = cache->write_err ? cache->write_err : op->res;
+	else if (slot->gen == slot->written_gen && slot->dirty)
+		set_clean(slot);
+	if (cache->nr_writing)
+		return;
+	bd_queue_wake_all(cache->args.queue, &cache->writers, cache->write_err);
+	metacache_room(cache);
+}
+
+static void write_slot(struct meta_slot *slot)
+{
+	struct metacache *cache = slot->cache;
+
+	slot->writing = true;
+	slot->written_gen = slot->gen;
+	slot->iov = (struct iovec){slot->buf, cache->args.table_size};
+	slot->op = (struct io_op){
+		.kind = IO_WRITE, .flags = IO_META, .file = cache->args.file,
+		.off = slot->off, .len = cache->args.table_size, .iov = &slot->iov, .niov = 1,
+		.done = written, .user = slot,
+	};
+	cache->nr_writing++;
+	if (cache->args.write_event)
+		io_event(cache->args.file, cache->args.write_event);
+	io_submit(&slot->op);
+}
+
+int metacache_write(struct metacache *cache, struct bd_wait *wait)
+{
+	if (!cache->nr_writing) {
+		cache->write_err = 0;
+		for (struct link *it = cache->dirty.next; it != &cache->dirty; it = it->next)
+			write_slot(container_of(it, struct meta_slot, lru));
+	}
+	if (!cache->nr_writing)
+		return 1;
+	list_add_tail(&cache->writers, &wait->link);
+	return 0;
+}
+
+void metacache_drop(struct metacache *cache, uint64_t off, uint64_t len)
+{
+	struct link *lists[] = {&cache->clean, &cache->dirty};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct link *next;
+
+		for (struct link *it = lists[i]->next; it != lists[i]; it = next) {
+			struct meta_slot *slot = container_of(it, struct meta_slot, lru);
+
+			next = it->next;
+			if (slot->off < off || slot->off - off >= len || slot->writing)
+				continue;
+			cache->nr_dirty -= slot->dirty;
+			slot->dirty = slot->fresh = false;
+			list_del(&slot->lru);
+			list_del(&slot->settle.link);
+			metacache_unhash(slot);
+			slot->state = 0;
+			list_add_tail(&cache->free, &slot->lru);
+		}
+	}
+}
+
+void metacache_empty(struct metacache *cache)
+{
+	struct link *next;
+
+	for (struct link *it = cache->clean.next; it != &cache->clean; it = next) {
+		struct meta_slot *slot = container_of(it, struct meta_slot, lru);
+
+		next = it->next;
+		list_del(&slot->settle.link);
+		list_del(&slot->lru);
+		metacache_unhash(slot);
+		slot->state = SLOT_FREE;
+		slot->fresh = false;
+		list_add_tail(&cache->free, &slot->lru);
+	}
+}

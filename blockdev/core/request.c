@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests: from the public call to done(). */
+#include "blockdev/core/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/base/iov.h"
+#include "blockdev/core/slow.h"
+
+static void resume(struct bd_wait *wait)
+{
+	struct request *req = container_of(wait, struct request, wait);
+
+	request_fail(req, wait->res);
+	bd_request_step(req);
+}
+
+static void release(struct request *req)
+{
+	bd_range_release(&req->range, req->queue);
+	free(req->cow);
+	free(req->packed);
+	free(req->plain);
+	req->cow = req->packed = req->plain = NULL;
+}
+
+static void finish(struct request *req)
+{
+	list_del(&req->link);
+	release(req);
+	req->pub.res = req->err;
+	req->pub.done(&req->pub);
+}
+
+/* One state of a read: 1: done, 0: waits. */
+static int read_state(struct request *req)
+{
+	if (!req->err && !bd_reader_step(req, &req->reader[0]))
+		return 0;
+	return req->ops == 0;
+}
+
+/* Writes that find a failure give back what they hold and end. */
+static bool is_over(struct request *req)
+{
+	switch (req->kind) {
+	case REQ_READ:
+		return read_state(req) != 0;
+	case REQ_WRITE:
+	case REQ_COMPRESSED:
+		while (bd_write_state(req)) {
+			if (req->state == ST_END)
+				return true;
+		}
+		return false;
+	case REQ_ZERO:
+	case REQ_DISCARD:
+		while (bd_zero_state(req)) {
+			if (req->state == ST_END)
+				return true;
+		}
+		return false;
+	case REQ_FLUSH:
+		while (bd_flush_state(req)) {
+			if (req->state == ST_END)
+				return true;
+		}
+		return false;
+	}
+	return true;
+}
+
+void bd_request_step(struct request *req)
+{
+	if (req->stepping || !list_empty(&req->wait.link))
+		return;
+	req->stepping = true;
+	if (is_over(req)) {
+		req->stepping = false;
+		finish(req);
+		return;
+	}
+	req->stepping = false;
+}
+
+/* The first step runs from the queue, so that done() never runs inside the submitting call. */
+static void start(struct request *req, enum req_kind kind)
+{
+	struct bd_node *node = req->pub.node;
+
+	req->kind = kind;
+	req->state = ST_BEGIN;
+	req->seq = ++node->seq;
+	req->ops = 0;
+	req->err = 0;
+	req->pos = 0;
+	req->part = 0;
+	req->packed_len = 0;
+	req->plan = (struct bd_plan){0};
+	req->stepping = req->quiet_parked = req->zero_part = false;
+	req->range.held = false;
+	req->cow = req->packed = req->plain = NULL;
+	req->wait.resume = resume;
+	list_init(&req->wait.link);
+	list_init(&req->packing);
+	list_add_tail(&node->active, &req->link);
+	if (kind != REQ_FLUSH &&
+	    (req->pub.off > node->size || req->pub.len > node->size - req->pub.off))
+		request_fail(req, -EINVAL);
+	if (kind != REQ_READ && kind != REQ_FLUSH && !(node->flags & BD_O_RDWR))
+		request_fail(req, -EROFS);
+	if (req->err || req->pub.len == 0) {
+		req->state = kind == REQ_FLUSH && !req->err ? ST_BEGIN : ST_END;
+		if (req->state == ST_END) {
+			req->kind = REQ_WRITE;
+			bd_queue_wake(req->queue, &req->wait, 0);
+			return;
+		}
+	}
+	if (kind == REQ_COMPRESSED) {
+		bd_compressed_begin(req);
+		if (!req->err)
+			return;
+	} else if (bd_slow_pending(node) && kind != REQ_READ) {
+		bd_slow_park(req);
+		return;
+	}
+	bd_queue_wake(req->queue, &req->wait, 0);
+}
+
+void bd_read(struct bd_request *pub)
+{
+	struct request *req = request_of(pub);
+	struct reader *reader = &req->reader[0];
+
+	bd_reader_start(reader, pub->off, pub->len, pub->iov, pub->niov);
+	reader->io_flags = pub->flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0;
+	start(req, REQ_READ);
+}
+
+void bd_write(struct bd_request *pub)
+{
+	start(request_of(pub), REQ_WRITE);
+}
+
+void bd_write_compressed(struct bd_request *pub)
+{
+	start(request_of(pub), REQ_COMPRESSED);
+}
+
+void bd_write_zeroes(struct bd_request *pub)
+{
+	start(request_of(pub), REQ_ZERO);
+}
+
+void bd_discard(struct bd_request *pub)
+{
+	start(request_of(pub), REQ_DISCARD);
+}
+
+void bd_flush(struct bd_request *pub)
+{
+	start(request_of(pub), REQ_FLUSH);
+}
+
+int bd_req_op_room(struct req_op *rop, int nr)
+{
+	struct iovec *iov = rop->small;
+
+	if (nr > REQ_IOV)
+		iov = calloc((size_t)nr, sizeof(*iov));
+	if (!iov)
+		return -ENOMEM;
+	rop->iov = iov;
+	return 0;
+}
+
+int bd_req_op_slice(struct req_op *rop, const struct iovec *iov, int niov, uint64_t skip,
+		    uint64_t len)
+{
+	int ret = bd_req_op_room(rop, niov);
+
+	if (ret == 0)
+		rop->op.niov = bd_iov_slice(iov, niov, skip, len, rop->iov);
+	return ret;
+}
+
+static void op_done(struct io_op *op)
+{
+	struct req_op *rop = op->user;
+	struct request *req = rop->req;
+
+	request_fail(req, op->res);
+	req->ops--;
+	bd_req_op_put(rop);
+	bd_request_step(req);
+}
+
+void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *file, uint64_t off,
+		      uint64_t len, unsigned io_flags)
+{
+	int niov = rop->op.niov;
+
+	rop->op = (struct io_op){
+		.kind = kind, .flags = io_flags, .file = file, .off = off, .len = len,
+		.iov = rop->iov, .niov = niov, .done = op_done, .user = rop,
+	};
+	rop->req->ops++;
+	io_submit(&rop->op);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Guest range to extents, across the backing chain: a loop, no recursion. */
+#include "blockdev/core/resolve.h"
+
+#include <errno.h>
+
+#include "blockdev/base/bits.h"
+
+/* Number of leading extents that are (not) unallocated, all marked with @depth. */
+static int same_layer(struct bd_node *node, struct bd_extent *ext, int nr, unsigned depth)
+{
+	bool hole = ext[0].kind == BD_UNALLOCATED;
+	int i;
+
+	for (i = 0; i < nr && (ext[i].kind == BD_UNALLOCATED) == hole; i++) {
+		ext[i].depth = (uint16_t)depth;
+		ext[i].node = node;
+	}
+	return hole ? 1 : i;
+}
+
+int bd_resolve(struct bd_node *node, struct bd_node *base, uint64_t off, uint64_t len,
+	       struct bd_extent *ext, unsigned max, struct bd_wait *wait)
+{
+	unsigned depth = 0;
+
+	for (;;) {
+		struct bd_node *next = node->backing;
+		int nr = node->fmt->map(node, off, len, ext, max, wait);
+
+		if (nr <= 0)
+			return nr;
+		nr = same_layer(node, ext, nr, depth);
+		if (ext[0].kind != BD_UNALLOCATED)
+			return nr;
+		if (!next || next == base || off >= next->size)
+			return nr;
+		len = min_u64(min_u64(len, ext[0].len), next->size - off);
+		node = next;
+		depth++;
+	}
+}
+
+int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint64_t len,
+		 struct bd_extent *ext, unsigned max)
+{
+	uint64_t end = off + len;
+	unsigned nr = 0;
+
+	if (off >= node->size || len == 0)
+		return -EINVAL;
+	end = min_u64(end, node->size);
+	while (nr < max && off < end) {
+		int got = bd_resolve(node, base, off, end - off, ext + nr, max - nr, NULL);
+
+		if (got < 0)
+			return nr ? (int)nr : got;
+		nr += (unsigned)got;
+		off = ext[nr - 1].guest_off + ext[nr - 1].len;
+	}
+	return (int)nr;
+}
+
+int bd_map(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent *ext, unsigned max)
+{
+	return bd_map_above(node, NULL, off, len, ext, max);
+}

@@ -8,6 +8,7 @@
 
 #define COPY_SECTOR 512u
 #define COPY_BUFFER (2u << 20)
+#define COPY_BATCH 64
 
 enum copy_kind {
 	COPY_DATA, /* read and write */
@@ -28,11 +29,13 @@ struct copy_scan {
 	uint64_t cluster;      /* compressed: bytes of a target cluster; else 0 */
 	uint64_t piece;        /* bytes: the longest piece of data */
 	uint64_t dst_backing;  /* bytes: where the target's backing file ends */
-	unsigned src;          /* source of the last run */
+	unsigned src;          /* the source looked at last */
 	uint64_t src_off;      /* where it starts in the target */
+	struct bd_extent batch[COPY_BATCH]; /* its block status from batch[0].guest_off on */
+	unsigned nr_batch;
 	struct copy_run run;   /* the last run found */
-	struct copy_run *kept; /* runs of a first walk; NULL: none */
-	size_t nr_kept, pos_kept;
+	struct copy_run *kept; /* runs of the first walk; NULL: none */
+	size_t nr_kept, room_kept, pos_kept;
 	bool keeping, complete;
 };
 
@@ -61,6 +64,7 @@ struct copy_slot {
 	uint64_t write_pos;    /* bytes whose writing has been asked for */
 	unsigned reading, writing; /* requests in flight */
 	int res;               /* first error */
+	bool write_failed;     /* it came from a write */
 };
 
 struct copy_job {
@@ -73,6 +77,7 @@ struct copy_job {
 	struct link active;    /* slots being read or written, ascending */
 	struct link draining;  /* slots whose last write is on its way */
 	unsigned in_flight;    /* requests */
+	unsigned idle_turns;   /* turns of the loop with nothing in flight */
 	uint64_t next;         /* target byte the next slot starts at */
 	uint64_t done, total;  /* bytes, for progress */
 	uint64_t dst_size;     /* bytes */

@@ -10,7 +10,7 @@
 
 #include "blockdev/base/bits.h"
 
-enum { MAX_KEPT = 65536, BATCH = 64 };
+enum { MAX_KEPT = 65536 };
 
 uint64_t bd_copy_source_len(const struct bd_copy_args *args, unsigned i)
 {
@@ -69,36 +69,27 @@ void bd_copy_scan_clear(struct copy_scan *scan)
 	scan->kept = NULL;
 }
 
-static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_extent *ext)
-{
-	if (ext->kind == BD_ZERO || (ext->flags & BD_EXTENT_SPARSE))
-		return COPY_ZERO;
-	if (ext->kind == BD_UNALLOCATED)
-		return scan->args->keep_backing ? COPY_KEEP : COPY_ZERO;
-	return COPY_DATA;
-}
-
-/* Allocation of @node, as much of it as counts; with salvage, ask for less and less. */
-static int map_source(struct copy_scan *scan, uint64_t off, uint64_t len, struct bd_extent *ext,
-		      struct bd_error *err)
+/* Fill the batch from source byte @off on; with salvage, ask for less and less. */
+static int map_batch(struct copy_scan *scan, uint64_t off, uint64_t len, struct bd_error *err)
 {
 	struct bd_node *node = scan->args->src[scan->src];
 	struct bd_node *base = scan->args->keep_backing ? bd_backing(node) : NULL;
 	char line[160];
 	int nr;
 
-	/* Behind the end of its backing file a layer reads as zeros, and says so. */
+	/* Behind the end of its backing file a layer reads as zeros, whatever it says. */
 	if (base && off < bd_size(base))
 		len = min_u64(len, bd_size(base) - off);
+	scan->nr_batch = 0;
 	for (;;) {
-		if (scan->args->keep_backing)
-			nr = bd_map_above(node, base, off, len, ext, BATCH);
-		else
-			nr = bd_map(node, off, len, ext, BATCH);
-		if (nr > 0)
-			return nr;
+		nr = bd_map_above(node, base, off, len, scan->batch, COPY_BATCH);
+		if (nr > 0) {
+			scan->nr_batch = (unsigned)nr;
+			return 0;
+		}
+		nr = nr ? nr : -EIO;
 		if (!scan->args->salvage)
-			return bd_fail_errno(err, nr ? nr : -EIO,
+			return bd_fail_errno(err, nr,
 					     "error while reading block status at offset %" PRIu64,
 					     off);
 		if (len <= COPY_SECTOR)
@@ -111,40 +102,75 @@ static int map_source(struct copy_scan *scan, uint64_t off, uint64_t len, struct
 			 strerror(-nr));
 		scan->args->warn(line, scan->args->user);
 	}
-	ext[0] = (struct bd_extent){ .guest_off = off, .len = len, .kind = BD_DATA };
-	return 1;
+	scan->batch[0] = (struct bd_extent){ .guest_off = off, .len = len, .kind = BD_DATA };
+	scan->nr_batch = 1;
+	return 0;
+}
+
+static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_extent *ext)
+{
+	struct bd_node *base;
+
+	if (ext->kind == BD_ZERO || (ext->flags & BD_EXTENT_SPARSE))
+		return COPY_ZERO;
+	if (ext->kind != BD_UNALLOCATED)
+		return COPY_DATA;
+	base = bd_backing(scan->args->src[scan->src]);
+	if (!scan->args->keep_backing || (base && ext->guest_off >= bd_size(base)))
+		return COPY_ZERO;
+	return COPY_KEEP;
+}
+
+/* The run at source byte @off that the batch shows; *open: it goes on behind the batch, maybe. */
+static uint64_t run_in_batch(const struct copy_scan *scan, uint64_t off, enum copy_kind *kind,
+			     bool *open)
+{
+	const struct bd_extent *ext = scan->batch, *end = ext + scan->nr_batch;
+	uint64_t len;
+
+	while (ext < end && off - ext->guest_off >= ext->len)
+		ext++;
+	if (ext == end)
+		return 0;
+	*kind = extent_kind(scan, ext);
+	len = ext->guest_off + ext->len - off;
+	while (++ext < end && extent_kind(scan, ext) == *kind)
+		len += ext->len;
+	*open = ext == end;
+	return len;
 }
 
 /* Find the run that starts at @off: one source, one kind, as long as one batch shows. */
 static int find_run(struct copy_scan *scan, uint64_t off, struct bd_error *err)
 {
-	struct bd_extent ext[BATCH];
-	struct bd_node *node;
-	uint64_t src_end, size, len = 0;
-	enum copy_kind kind;
-	int nr;
+	uint64_t start, size, len = 0;
+	enum copy_kind kind = COPY_ZERO;
+	unsigned src = bd_copy_source(scan->args, off, &start);
+	bool open = true;
 
-	scan->src = bd_copy_source(scan->args, off, &scan->src_off);
-	node = scan->args->src[scan->src];
-	size = bd_size(node);
-	src_end = scan->src_off + bd_copy_source_len(scan->args, scan->src);
-	if (off - scan->src_off >= size) {
-		/* Less than a sector behind an odd end. */
-		scan->run = (struct copy_run){ off, src_end - off, COPY_ZERO };
-		return 0;
+	if (src != scan->src)
+		scan->nr_batch = 0;
+	scan->src = src;
+	scan->src_off = start;
+	off -= start;
+	size = bd_size(scan->args->src[src]);
+	if (off >= size) {
+		/* Less than a sector, behind an odd end. */
+		len = bd_copy_source_len(scan->args, src) - off;
+	} else {
+		if (scan->nr_batch && off > scan->batch[0].guest_off)
+			len = run_in_batch(scan, off, &kind, &open);
+		if (open) {
+			int ret = map_batch(scan, off, size - off, err);
+
+			if (ret < 0)
+				return ret;
+			len = run_in_batch(scan, off, &kind, &open);
+		}
+		/* Whole sectors, of which the last may end behind the source. */
+		len = round_up(len, COPY_SECTOR);
 	}
-	nr = map_source(scan, off - scan->src_off, size - (off - scan->src_off), ext, err);
-	if (nr < 0)
-		return nr;
-	kind = extent_kind(scan, &ext[0]);
-	if (kind == COPY_KEEP && bd_backing(node) &&
-	    off - scan->src_off >= bd_size(bd_backing(node)))
-		kind = COPY_ZERO;
-	for (int i = 0; i < nr && (i == 0 || extent_kind(scan, &ext[i]) == kind); i++)
-		len += ext[i].len;
-	/* Whole sectors; the last one may end behind the source. */
-	len = min_u64(round_up(len, COPY_SECTOR), src_end - off);
-	scan->run = (struct copy_run){ off, len, kind };
+	scan->run = (struct copy_run){ start + off, len, kind };
 	return 0;
 }
 
@@ -160,18 +186,15 @@ static int keep_run(struct copy_scan *scan)
 		scan->keeping = false;
 		return 0;
 	}
-	if (!(scan->nr_kept & (scan->nr_kept - 1))) {
-		size_t room = scan->nr_kept ? scan->nr_kept * 2 : 64;
-		struct copy_run *more;
+	if (scan->nr_kept == scan->room_kept) {
+		size_t room = scan->room_kept ? scan->room_kept * 2 : 64;
+		struct copy_run *more = realloc(scan->kept, room * sizeof(*more));
 
-		if (scan->nr_kept < 64 && scan->kept)
-			goto add;
-		more = realloc(scan->kept, room * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
 		scan->kept = more;
+		scan->room_kept = room;
 	}
-add:
 	scan->kept[scan->nr_kept++] = scan->run;
 	return 0;
 }
@@ -179,6 +202,8 @@ add:
 /* Make scan->run cover @off. */
 static int run_at(struct copy_scan *scan, uint64_t off, struct bd_error *err)
 {
+	int ret;
+
 	if (scan->run.len && off >= scan->run.off && off - scan->run.off < scan->run.len)
 		return 0;
 	if (scan->complete) {
@@ -187,7 +212,10 @@ static int run_at(struct copy_scan *scan, uint64_t off, struct bd_error *err)
 		scan->run = scan->kept[scan->pos_kept];
 		return 0;
 	}
-	return find_run(scan, off, err);
+	ret = find_run(scan, off, err);
+	if (ret == 0 && scan->keeping && keep_run(scan) < 0)
+		return bd_fail_errno(err, -ENOMEM, "Could not copy");
+	return ret;
 }
 
 /* Compressed clusters are whole: a shorter run makes its cluster data. */
@@ -239,16 +267,13 @@ int bd_copy_scan_count(struct copy_scan *scan, uint64_t *bytes, struct bd_error 
 		ret = bd_copy_scan_next(scan, off, &piece, err);
 		if (ret < 0)
 			return ret;
-		if (scan->keeping && (off == scan->run.off || !scan->nr_kept)) {
-			ret = keep_run(scan);
-			if (ret < 0)
-				return bd_fail_errno(err, ret, "Could not copy");
-		}
 		if (bd_copy_counts(scan->args, piece.kind))
 			*bytes += piece.len;
 		off += piece.len;
 	}
 	scan->complete = scan->keeping && scan->nr_kept;
+	scan->keeping = false;
 	scan->run.len = 0;
+	scan->nr_batch = 0;
 	return 0;
 }

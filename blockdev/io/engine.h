@@ -59,6 +59,8 @@ struct io_op {
 	void *bounce;                /* aligned buffer, when the caller's is not */
 	int64_t raw;                 /* engine's result: bytes or negative errno */
 	unsigned tries;
+	uint8_t phase;               /* op.c: which host operation of several is next */
+	struct link range;           /* align.c: writes in flight of a file that needs alignment */
 };
 
 enum {
@@ -85,6 +87,13 @@ struct io_engine_ops {
 	 */
 	int (*reap)(struct io_engine *engine, unsigned wait_min, uint64_t timeout_ns,
 		    struct link *done);
+	/*
+	 * Optional, without IO_CAP_POLL: a descriptor that is readable when an operation has
+	 * finished.  Without it reap() must finish all that is queued.
+	 */
+	int (*wait_fd)(const struct io_engine *engine);
+	/* Optional: @file is about to be closed or changed in size; forget what is kept of it. */
+	void (*forget)(struct io_engine *engine, struct io_file *file);
 	/* Optional: kernel entries so far. */
 	uint64_t (*syscalls)(const struct io_engine *engine);
 };
@@ -106,7 +115,12 @@ struct io_timer {
  */
 int io_ctx_new(const char *engine, unsigned depth, struct io_ctx **out, struct bd_error *err);
 void io_ctx_free(struct io_ctx *ctx);
-void io_submit(struct io_op *op);
+void io_op_submit(struct io_op *op);
+/* The name without "op" belongs to libaio too: it must not become a symbol of the library. */
+static inline void io_submit(struct io_op *op)
+{
+	io_op_submit(op);
+}
 /*
  * One turn: submit what is queued, collect, run timers and done() callbacks.
  * @wait: sleep until something completes, if anything (operation, work, timer) is pending.

@@ -56,6 +56,11 @@ struct io_file {
 	bool zero_init;          /* bytes never written read as zeros */
 	bool broken;             /* a flush failed: all later flushes fail (the kernel forgot) */
 	int fd;                  /* local files; -1 for others */
+
+	/* the io layer's */
+	bool no_zero_range, no_punch; /* op.c: the host refused it once */
+	struct link writes;      /* align.c: writes in flight, oldest first */
+	struct link held;        /* align.c: writes that wait for one of those */
 };
 
 extern const struct io_file_ops *const io_drivers[]; /* NULL-terminated */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* A pool of threads that run items of one kind. */
+#include "blockdev/io/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define STACK_SIZE (256u << 10)
+
+struct chain {
+	void *first, *last;
+};
+
+struct io_pool {
+	struct io_pool_kind kind;
+	pthread_mutex_t lock;   /* guards all below */
+	pthread_cond_t wake;
+	struct chain todo, done;
+	unsigned max, nr, idle, nr_todo;
+	bool stop;
+	int fd;                 /* eventfd: set exactly while done is not empty */
+	pthread_t threads[];    /* room for max */
+};
+
+static void **next_of(struct io_pool *pool, void *item)
+{
+	return (void **)((char *)item + pool->kind.next_at);
+}
+
+static void chain_push(struct io_pool *pool, struct chain *chain, void *item)
+{
+	*next_of(pool, item) = NULL;
+	if (chain->last)
+		*next_of(pool, chain->last) = item;
+	else
+		__atomic_store_n(&chain->first, item, __ATOMIC_RELEASE);
+	chain->last = item;
+}
+
+static void *chain_pop(struct io_pool *pool, struct chain *chain)
+{
+	void *item = chain->first;
+
+	chain->first = *next_of(pool, item);
+	if (!chain->first)
+		chain->last = NULL;
+	return item;
+}
+
+/* With the lock held. */
+static void push_done(struct io_pool *pool, void *item)
+{
+	uint64_t one = 1;
+
+	if (!pool->done.last && write(pool->fd, &one, sizeof(one)) < 0)
+		abort(); /* a counter of 64 bits does not overflow */
+	chain_push(pool, &pool->done, item);
+}
+
+static void *worker(void *arg)
+{
+	struct io_pool *pool = arg;
+
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->stop) {
+		void *item;
+
+		if (!pool->todo.first) {
+			pool->idle++;
+			pthread_cond_wait(&pool->wake, &pool->lock);
+			pool->idle--;
+			continue;
+		}
+		item = chain_pop(pool, &pool->todo);
+		pool->nr_todo--;
+		pthread_mutex_unlock(&pool->lock);
+		pool->kind.run(item);
+		pthread_mutex_lock(&pool->lock);
+		push_done(pool, item);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* With the lock held.  Fewer threads than wanted is fine. */
+static void start_thread(struct io_pool *pool)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr))
+		return;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	/* Signals are for the program's own thread. */
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	if (pthread_create(&pool->threads[pool->nr], &attr, worker, pool) == 0)
+		pool->nr++;
+	else
+		pool->max = pool->nr;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+int io_pool_new(const struct io_pool_kind *kind, unsigned max, struct io_pool **out)
+{
+	struct io_pool *pool = calloc(1, sizeof(*pool) + max * sizeof(pthread_t));
+
+	*out = NULL;
+	if (!pool)
+		return -ENOMEM;
+	pool->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (pool->fd < 0) {
+		int ret = -errno;
+
+		free(pool);
+		return ret;
+	}
+	pool->kind = *kind;
+	pool->max = max;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->wake, NULL);
+	*out = pool;
+	return 0;
+}
+
+void io_pool_free(struct io_pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = true;
+	pthread_cond_broadcast(&pool->wake);
+	pthread_mutex_unlock(&pool->lock);
+	for (unsigned i = 0; i < pool->nr; i++)
+		pthread_join(pool->threads[i], NULL);
+	pthread_cond_destroy(&pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+	close(pool->fd);
+	free(pool);
+}
+
+void io_pool_submit(struct io_pool *pool, void *item)
+{
+	bool inline_run;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->nr_todo >= pool->idle && pool->nr < pool->max)
+		start_thread(pool);
+	inline_run = !pool->nr;
+	if (!inline_run) {
+		chain_push(pool, &pool->todo, item);
+		pool->nr_todo++;
+		pthread_cond_signal(&pool->wake);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (!inline_run)
+		return;
+	pool->kind.run(item);
+	pthread_mutex_lock(&pool->lock);
+	push_done(pool, item);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void *io_pool_collect(struct io_pool *pool)
+{
+	uint64_t count;
+	void *items;
+
+	if (!__atomic_load_n(&pool->done.first, __ATOMIC_ACQUIRE))
+		return NULL;
+	pthread_mutex_lock(&pool->lock);
+	items = pool->done.first;
+	__atomic_store_n(&pool->done.first, NULL, __ATOMIC_RELAXED);
+	pool->done.last = NULL;
+	if (read(pool->fd, &count, sizeof(count)) < 0)
+		count = 0;
+	pthread_mutex_unlock(&pool->lock);
+	return items;
+}
+
+int io_pool_fd(const struct io_pool *pool)
+{
+	return pool->fd;
+}

@@ -51,7 +51,10 @@ struct bd_write_ops {
 	/* Room for @len compressed bytes of the cluster at plan->guest_off. */
 	int (*plan_compressed)(struct bd_node *node, struct bd_plan *plan, uint32_t len,
 			       struct bd_wait *wait);
-	/* Write back metadata so that a host flush makes everything durable.  1, 0, -errno. */
+	/*
+	 * Make everything durable, host flush included.  1: done; 0: @wait is resumed when done
+	 * (not called again); negative errno.  NULL: the core flushes the data file.
+	 */
 	int (*flush)(struct bd_node *node, struct bd_wait *wait);
 	/* First write since open: set dirty marks, clear autoclear bits.  Blocking, drained. */
 	int (*first_write)(struct bd_node *node, struct bd_error *err);
@@ -102,6 +105,16 @@ struct bd_format {
 extern const struct bd_format *const bd_formats[]; /* probing order; NULL-terminated; format/list.c */
 
 const struct bd_format *bd_format_find(const char *name); /* NULL: unknown */
+
+/*
+ * Has @node an operation in flight of a request that began no later than number @seq
+ * (node->seq then)?  Such a request may still use a mapping that was current at that time; wait on
+ * node->grace and ask again.
+ */
+bool bd_reads_before(const struct bd_node *node, uint64_t seq);
+
+/* One line for people through the report sink (bd_set_report). */
+void bd_report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Damage met while running: prints "qcow2: Marking image as corrupt: ..." once through the

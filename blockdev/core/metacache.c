@@ -73,6 +73,13 @@ static struct meta_slot *find(struct metacache *cache, uint64_t off)
 	return slot;
 }
 
+bool metacache_has(struct metacache *cache, uint64_t off)
+{
+	struct meta_slot *slot = find(cache, off);
+
+	return slot && slot->state == SLOT_READY;
+}
+
 void metacache_unhash(struct meta_slot *slot)
 {
 	struct meta_slot **at = bucket(slot->cache, slot->off);

@@ -72,6 +72,8 @@ int metacache_get(struct metacache *cache, uint64_t off, struct bd_wait *wait,
 /* As metacache_get(), but without reading: the table is new and all zero, clean. */
 int metacache_get_new(struct metacache *cache, uint64_t off, struct bd_wait *wait,
 		      struct meta_slot **slot);
+/* Is the table at @off ready, so that metacache_get() would not wait? */
+bool metacache_has(struct metacache *cache, uint64_t off);
 void metacache_dirty(struct meta_slot *slot); /* after each edit */
 /* Forget cached tables inside host range [off, off+len): their cluster was freed. */
 void metacache_drop(struct metacache *cache, uint64_t off, uint64_t len);
@@ -81,8 +83,10 @@ bool metacache_is_dirty(const struct metacache *cache);
  * A table edited meanwhile stays dirty.
  */
 int metacache_write(struct metacache *cache, struct bd_wait *wait);
-/* Drained node: write all dirty tables, blocking. */
-int metacache_write_all(struct metacache *cache);
+/* No clean table is left to evict: write before asking for another. */
+bool metacache_crowded(const struct metacache *cache);
+/* Those who wait for a slot get @err: write-back failed. */
+void metacache_fail(struct metacache *cache, int err);
 /* Drop every clean table (reopen, snapshot apply). */
 void metacache_empty(struct metacache *cache);
 void metacache_stats(const struct metacache *cache, struct bd_cache_stats *stats);

@@ -25,6 +25,17 @@ bool metacache_is_dirty(const struct metacache *cache)
 	return cache->nr_dirty > 0;
 }
 
+bool metacache_crowded(const struct metacache *cache)
+{
+	return cache->nr_slots == cache->args.max_slots && list_empty(&cache->clean) &&
+	       list_empty(&cache->free);
+}
+
+void metacache_fail(struct metacache *cache, int err)
+{
+	bd_queue_wake_all(cache->args.queue, &cache->room, err);
+}
+
 static void set_clean(struct meta_slot *slot)
 {
 	struct metacache *cache = slot->cache;
@@ -65,6 +76,7 @@ static void write_slot(struct meta_slot *slot)
 		.done = written, .user = slot,
 	};
 	cache->nr_writing++;
+	cache->stats.writes++;
 	if (cache->args.write_event)
 		io_event(cache->args.file, cache->args.write_event);
 	io_submit(&slot->op);

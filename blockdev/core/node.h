@@ -27,11 +27,13 @@ struct bd_node {
 	char *backing_full;         /* resolved; NULL: none */
 	char *backing_format;       /* as stored; NULL: none */
 	bool probed, corrupt, encrypted, dirty;
+	bool told_damage;           /* non-fatal damage has been reported */
 	bool zero_init;             /* all of a new image reads as zeros */
 
 	/* data plane, core/ only */
 	struct link active;         /* requests in flight, oldest first */
 	struct link inflight;       /* ranges of writes in flight (alloc.c) */
+	struct link grace;          /* bd_wait: look again when a request has ended */
 	struct link parked;         /* bd_wait of requests that wait for a quiet node */
 	struct link packing;        /* requests being compressed, in order */
 	uint64_t seq;               /* number of the newest request */

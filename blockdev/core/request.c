@@ -28,8 +28,11 @@ static void release(struct request *req)
 
 static void finish(struct request *req)
 {
+	struct bd_node *node = req->pub.node;
+
 	list_del(&req->link);
 	release(req);
+	bd_queue_wake_all(req->queue, &node->grace, 0);
 	req->pub.res = req->err;
 	req->pub.done(&req->pub);
 }
@@ -70,6 +73,19 @@ static bool is_over(struct request *req)
 		return false;
 	}
 	return true;
+}
+
+bool bd_reads_before(const struct bd_node *node, uint64_t seq)
+{
+	for (struct link *it = node->active.next; it != &node->active; it = it->next) {
+		const struct request *req = container_of(it, struct request, link);
+
+		if (req->seq > seq)
+			return false;
+		if (req->ops)
+			return true;
+	}
+	return false;
 }
 
 void bd_request_step(struct request *req)

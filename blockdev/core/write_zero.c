@@ -185,6 +185,7 @@ int bd_flush_state(struct request *req)
 		if (!node->fmt->write->flush)
 			return barrier(req);
 		ret = node->fmt->write->flush(node, &req->wait);
+		req->state = ST_BARRIER;
 		return ret == 0 ? 0 : end(req, ret < 0 ? ret : 0);
 	case ST_BARRIER:
 		return req->ops ? 0 : end(req, 0);

@@ -170,6 +170,7 @@ int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint6
 struct bd_cache_stats {
 	uint64_t hits, misses, evictions, cleaned, loading; /* slots; loading: in flight now */
 	uint64_t bytes, max_bytes;                          /* memory in use now / at most */
+	uint64_t writes;                                    /* tables written back */
 	uint64_t file_hits, file_stores;                    /* l2-cache-file */
 };
 struct bd_stats {

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Payload of a compressed cluster.  Spec: compression.  Thread-safe; contexts are per thread. */
+#ifndef QCOW2_CODEC_H
+#define QCOW2_CODEC_H
+
+#include <stddef.h>
+
+/* 0: exactly @out_len bytes came out (input may be left over); -EIO: damaged. */
+int qcow2_undeflate(const void *in, size_t in_len, void *out, size_t out_len);
+int qcow2_unzstd(const void *in, size_t in_len, void *out, size_t out_len);
+/* Bytes written to @out; 0: does not fit in @room, or failed. */
+size_t qcow2_deflate_raw(const void *in, size_t len, void *out, size_t room);
+size_t qcow2_zstd(const void *in, size_t len, void *out, size_t room);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Compressed clusters: payloads both ways, and room for them, packed behind one another. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/codec.h"
+#include "blockdev/format/qcow2/entry.h"
+
+int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len)
+{
+	if (qcow2_of(node)->compression_type)
+		return qcow2_unzstd(in, in_len, out, out_len);
+	return qcow2_undeflate(in, in_len, out, out_len);
+}
+
+size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out)
+{
+	if (qcow2_of(node)->compression_type)
+		return qcow2_zstd(in, len, out, len - 1);
+	return qcow2_deflate_raw(in, len, out, len - 1);
+}
+
+/* Behind the last payload, if it fits there without or with the next host cluster.  1, 0, -errno;
+ * -ERANGE: it does not. */
+static int append(struct qcow2 *q, uint32_t len, struct bd_wait *wait, uint64_t *off)
+{
+	struct qcow2_alloc *a = q->alloc;
+	uint64_t end = round_up(a->packed_off, q->cluster_size);
+	struct meta_slot *slot;
+	int ret;
+
+	if (!a->packed_off)
+		return -ERANGE;
+	/* Both blocks must be at hand before anything is counted. */
+	ret = qcow2_refblock_get(q, a->packed_off >> q->cluster_bits, false, wait, &slot);
+	if (ret <= 0)
+		return ret;
+	if (a->packed_off + len > end) {
+		ret = qcow2_refcount_raise(q, end, true, wait);
+		if (ret <= 0)
+			return ret;
+		a->hint = max_u64(a->hint, (end >> q->cluster_bits) + 1);
+	}
+	ret = qcow2_refcount_raise(q, a->packed_off, false, wait);
+	if (ret <= 0) {
+		/* The next cluster stays counted: give it back in the usual way. */
+		if (a->packed_off + len > end)
+			qcow2_free_later(q, end, q->cluster_size, QCOW2_FREE_OTHER);
+		return ret;
+	}
+	*off = a->packed_off;
+	return 1;
+}
+
+static int place(struct qcow2 *q, uint32_t len, struct bd_wait *wait, uint64_t *off)
+{
+	uint64_t got;
+	int ret = append(q, len, wait, off);
+
+	if (ret == -ERANGE)
+		ret = qcow2_alloc_run(q, 1, wait, off, &got);
+	if (ret <= 0)
+		return ret;
+	q->alloc->packed = true;
+	q->alloc->packed_off = *off + len;
+	if (!(q->alloc->packed_off & (q->cluster_size - 1)))
+		q->alloc->packed_off = 0;
+	return 1;
+}
+
+int qcow2_plan_compressed(struct bd_node *node, struct bd_plan *plan, uint32_t len,
+			  struct bd_wait *wait)
+{
+	struct qcow2 *q = qcow2_of(node);
+	uint64_t idx = qcow2_l1_idx(q, plan->guest_off), table;
+	struct qcow2_entry entry;
+	struct meta_slot *slice;
+	int ret;
+
+	if (!plan->may_alloc)
+		return -EBUSY;
+	ret = idx < q->l1_size ? qcow2_l2_own(q, idx, wait) : -EIO;
+	if (ret <= 0)
+		return ret;
+	table = q->l1[idx] & QCOW2_OFFSET_MASK;
+	ret = metacache_get(q->l2_cache, qcow2_slice_off(q, table, plan->guest_off), wait, &slice);
+	if (ret <= 0)
+		return ret;
+	entry = qcow2_entry_get(q, slice, qcow2_slice_idx(q, plan->guest_off));
+	if (entry.l2 || entry.bitmap)
+		return -EIO; /* only unallocated clusters take compressed data */
+	ret = place(q, len, wait, &plan->host_off);
+	if (ret <= 0)
+		return ret;
+	plan->priv[PRIV_KIND] = PLAN_PACKED;
+	plan->priv[PRIV_NR] = len;
+	plan->publish = true;
+	return 1;
+}

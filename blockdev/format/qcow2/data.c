@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Life of the data plane: caches and allocator from open to close. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/core/queue.h"
+#include "blockdev/format/qcow2/alloc.h"
+
+const struct bd_write_ops qcow2_write_ops = {
+	.plan = qcow2_plan,
+	.publish = qcow2_publish,
+	.abort = qcow2_abort,
+	.zero = qcow2_zero,
+	.discard = qcow2_discard,
+	.plan_compressed = qcow2_plan_compressed,
+	.flush = qcow2_flush,
+	.first_write = qcow2_first_write,
+	.slow = qcow2_slow,
+};
+
+static int alloc_new(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->q = q;
+	list_init(&a->want_free_room);
+	list_init(&a->gate);
+	list_init(&a->now);
+	list_init(&a->next);
+	list_init(&a->want_l2);
+	list_init(&a->wait.link);
+	list_init(&a->l2_wait.link);
+	q->alloc = a;
+	return 0;
+}
+
+static int cache_new(struct qcow2 *q, uint32_t table_size, uint64_t bytes, const char *load,
+		     const char *write, struct metacache **out)
+{
+	struct metacache_args args = {
+		.queue = q->node->queue, .file = q->node->file, .table_size = table_size,
+		.max_slots = (uint32_t)min_u64(max_u64(bytes / table_size, 2), UINT32_MAX / 2),
+		.clean_interval = q->cache_clean_interval, .load_event = load,
+		.write_event = write, .need_round = qcow2_round_need, .owner = q,
+	};
+
+	return metacache_new(&args, out);
+}
+
+int qcow2_data_start(struct qcow2 *q, struct bd_error *err)
+{
+	int ret = alloc_new(q);
+
+	if (ret == 0)
+		ret = cache_new(q, q->l2_slice_size, q->l2_cache_size, "l2_load", NULL,
+				&q->l2_cache);
+	if (ret == 0)
+		ret = cache_new(q, q->cluster_size,
+				max_u64(q->refcount_cache_size, 4 * (uint64_t)q->cluster_size),
+				"refblock_load", "refblock_update_part", &q->refcount_cache);
+	q->l1_dirty = calloc(1, q->l1_size / 64 + 1);
+	q->reftable_dirty = calloc(1, q->reftable_size / 64 + 1);
+	if (ret == 0 && (!q->l1_dirty || !q->reftable_dirty))
+		ret = -ENOMEM;
+	return ret < 0 ? bd_fail(err, ret, "Could not allocate metadata caches") : 0;
+}
+
+/* The last host cluster is complete on disk: no reader meets a short one. */
+static int round_file_up(struct qcow2 *q)
+{
+	int64_t len = io_length(q->node->file);
+	uint64_t end;
+
+	if (len < 0)
+		return (int)len;
+	end = round_up((uint64_t)len, q->cluster_size);
+	return end == (uint64_t)len ? 0 : io_resize(q->node->file, end, "off", NULL);
+}
+
+static int write_back(struct qcow2 *q)
+{
+	int ret, first = 0;
+
+	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
+		return 0;
+	ret = qcow2_flush_all(q);
+	if (ret == 0 && q->alloc->packed)
+		ret = round_file_up(q);
+	first = ret;
+	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DIRTY && !q->node->corrupt) {
+		q->incompatible &= ~(uint64_t)QCOW2_INCOMPAT_DIRTY;
+		first = qcow2_header_write_features(q);
+	}
+	return first;
+}
+
+int qcow2_data_stop(struct qcow2 *q)
+{
+	int ret = 0;
+
+	if (q->alloc && q->l2_cache && q->refcount_cache)
+		ret = write_back(q);
+	metacache_free(q->l2_cache);
+	metacache_free(q->refcount_cache);
+	q->l2_cache = q->refcount_cache = NULL;
+	if (q->alloc)
+		free(q->alloc->runs);
+	free(q->alloc);
+	free(q->l1_dirty);
+	free(q->reftable_dirty);
+	q->alloc = NULL;
+	q->l1_dirty = q->reftable_dirty = NULL;
+	return ret;
+}
+
+void qcow2_stats(const struct bd_node *node, struct bd_stats *stats)
+{
+	const struct qcow2 *q = qcow2_of(node);
+
+	if (q->l2_cache)
+		metacache_stats(q->l2_cache, &stats->l2);
+	if (q->refcount_cache)
+		metacache_stats(q->refcount_cache, &stats->refcount);
+	stats->meta_writes += stats->l2.writes + stats->refcount.writes;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * L2 tables of our own: a new one, or a copy of one shared with a snapshot.  One at a time per
+ * image.  The whole table is written before L1 may name it; the round orders the two.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockdev/core/queue.h"
+#include "blockdev/format/qcow2/alloc.h"
+
+static void step(struct qcow2 *q);
+
+static void resume(struct bd_wait *wait)
+{
+	struct qcow2_alloc *a = container_of(wait, struct qcow2_alloc, l2_wait);
+
+	if (wait->res < 0)
+		a->l2_err = wait->res;
+	step(a->q);
+}
+
+static void op_done(struct io_op *op)
+{
+	struct qcow2 *q = op->user;
+
+	if (op->res < 0)
+		q->alloc->l2_err = op->res;
+	q->alloc->l2_step++;
+	step(q);
+}
+
+static void transfer(struct qcow2 *q, enum io_kind kind, uint64_t off, const char *event)
+{
+	struct qcow2_alloc *a = q->alloc;
+
+	io_event(q->node->file, event);
+	a->l2_iov = (struct iovec){a->l2_buf, q->cluster_size};
+	a->l2_op = (struct io_op){.kind = kind, .flags = IO_META, .file = q->node->file,
+				  .off = off, .len = q->cluster_size, .iov = &a->l2_iov,
+				  .niov = 1, .done = op_done, .user = q};
+	io_submit(&a->l2_op);
+}
+
+static void over(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+
+	if (a->l2_err && a->l2_new)
+		qcow2_free_later(q, a->l2_new, q->cluster_size, QCOW2_FREE_OTHER);
+	free(a->l2_buf);
+	a->l2_buf = NULL;
+	a->l2_step = L2_IDLE;
+	bd_queue_wake_all(q->node->queue, &a->want_l2, a->l2_err == -EAGAIN ? 0 : a->l2_err);
+}
+
+static int alloc(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+	uint64_t got;
+	int ret = qcow2_alloc_run(q, 1, &a->l2_wait, &a->l2_new, &got);
+
+	if (ret <= 0)
+		return ret;
+	if (posix_memalign((void **)&a->l2_buf, 4096, q->cluster_size)) {
+		a->l2_buf = NULL;
+		return -ENOMEM;
+	}
+	memset(a->l2_buf, 0, q->cluster_size);
+	metacache_drop(q->l2_cache, a->l2_new, q->cluster_size);
+	a->l2_step = a->l2_old ? L2_READ : L2_WRITE;
+	return 1;
+}
+
+/* Dirty slices of a shared table cannot be: it is never edited.  So the file has its content. */
+static int link_table(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+
+	if (!qcow2_gate(q, &a->l2_wait))
+		return 0;
+	qcow2_l1_set(q, a->l2_idx, a->l2_new | QCOW2_OFLAG_COPIED);
+	if (a->l2_old)
+		qcow2_free_later(q, a->l2_old, q->cluster_size, QCOW2_FREE_OTHER);
+	a->l2_new = 0;
+	over(q);
+	return 0;
+}
+
+static void step(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+	int ret = 1;
+
+	while (ret > 0 && !a->l2_err) {
+		switch (a->l2_step) {
+		case L2_ALLOC:
+			ret = alloc(q);
+			break;
+		case L2_READ:
+			transfer(q, IO_READ, a->l2_old, "l2_alloc_cow_read");
+			return;
+		case L2_WRITE:
+			q->node->stats.meta_writes++;
+			transfer(q, IO_WRITE, a->l2_new, "l2_alloc_write");
+			return;
+		case L2_LINK:
+			ret = link_table(q);
+			break;
+		default:
+			return;
+		}
+	}
+	if (ret < 0)
+		a->l2_err = ret;
+	if (a->l2_err)
+		over(q);
+}
+
+int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
+{
+	struct qcow2_alloc *a = q->alloc;
+	uint64_t entry = q->l1[idx];
+
+	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED)
+		return 1;
+	if ((entry & QCOW2_OFFSET_MASK) & (q->cluster_size - 1))
+		return bd_corrupt(q->node, 0, 0, "L2 table offset %#llx unaligned (L1 index: %#llx)",
+				  (unsigned long long)(entry & QCOW2_OFFSET_MASK),
+				  (unsigned long long)idx);
+	if (a->l2_step == L2_IDLE) {
+		struct meta_slot *slot;
+		int ret;
+
+		/* Growth of the refcount table is the asking request's to wait for. */
+		ret = qcow2_refblock_get(q, a->hint, true, wait, &slot);
+		if (ret <= 0)
+			return ret;
+		a->l2_step = L2_ALLOC;
+		a->l2_idx = idx;
+		a->l2_old = entry & QCOW2_OFFSET_MASK;
+		a->l2_new = 0;
+		a->l2_err = 0;
+		a->l2_wait.resume = resume;
+		list_add_tail(&a->want_l2, &wait->link);
+		step(q);
+		return 0;
+	}
+	list_add_tail(&a->want_l2, &wait->link);
+	return 0;
+}

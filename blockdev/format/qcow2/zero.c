@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Write-zeroes and discard: whole clusters by their L2 entries, slice by slice. */
+#include <errno.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/entry.h"
+
+/* Does the backing file show through anywhere in [off, off+len)? */
+static bool backed(const struct bd_node *node, uint64_t off)
+{
+	return node->backing && off < node->backing->size;
+}
+
+/* The slice of @off for editing: table ours, gate open, room for frees.  1, 0, -errno. */
+static int edit(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice)
+{
+	uint64_t idx = qcow2_l1_idx(q, off);
+	int ret;
+
+	if (idx >= q->l1_size)
+		return -EIO;
+	ret = qcow2_l2_own(q, idx, wait);
+	if (ret <= 0)
+		return ret;
+	if (!qcow2_free_room(q, wait) || (wait && !qcow2_gate(q, wait)))
+		return 0;
+	return metacache_get(q->l2_cache,
+			     qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off), wait, slice);
+}
+
+static const uint64_t zero_bitmap = UINT64_C(0xffffffff) << 32;
+
+/* The entry after write-zeroes.  Like: QEMU keeps the host cluster unless it may unmap. */
+static struct qcow2_entry zeroed(struct qcow2 *q, struct qcow2_entry old, bool unmap)
+{
+	bool host = qcow2_entry_has_host(q, old);
+	struct qcow2_entry entry = {0, 0};
+
+	if (host && !(unmap && !(q->incompatible & QCOW2_INCOMPAT_DATA_FILE)))
+		entry.l2 = old.l2 & ~QCOW2_OFLAG_ZERO;
+	if (q->extended_l2)
+		entry.bitmap = zero_bitmap;
+	else
+		entry.l2 |= QCOW2_OFLAG_ZERO;
+	return entry;
+}
+
+/* The entry after discard of a whole cluster. */
+static struct qcow2_entry discarded(const struct qcow2 *q, struct qcow2_entry old, uint64_t off)
+{
+	bool used = old.l2 & QCOW2_OFLAG_COMPRESSED || qcow2_entry_has_host(q, old);
+
+	if (q->version < 3 || (!used && !backed(q->node, off)))
+		return q->version < 3 ? (struct qcow2_entry){0, 0} : old;
+	if (q->extended_l2)
+		return (struct qcow2_entry){0, zero_bitmap};
+	return (struct qcow2_entry){QCOW2_OFLAG_ZERO, 0};
+}
+
+/* Replace entries of whole clusters from @off on, inside @slice. */
+static uint64_t replace(struct qcow2 *q, struct meta_slot *slice, uint64_t off, uint64_t nr,
+			bool zero, bool unmap)
+{
+	unsigned idx = qcow2_slice_idx(q, off);
+	uint64_t done = 0;
+	bool changed = false;
+
+	nr = min_u64(nr, (1u << q->slice_bits) - idx);
+	for (; done < nr; done++, off += q->cluster_size) {
+		struct qcow2_entry old = qcow2_entry_get(q, slice, idx + (unsigned)done);
+		struct qcow2_entry entry = zero ? zeroed(q, old, unmap) : discarded(q, old, off);
+
+		if (entry.l2 == old.l2 && entry.bitmap == old.bitmap)
+			continue;
+		if (!qcow2_entry_host(entry))
+			qcow2_free_entry(q, old.l2, QCOW2_FREE_REQUEST);
+		qcow2_entry_set(q, slice, idx + (unsigned)done, entry);
+		changed = true;
+	}
+	if (changed)
+		metacache_dirty(slice);
+	return done;
+}
+
+static void advance(uint64_t *off, uint64_t *len, uint64_t by)
+{
+	by = min_u64(by, *len);
+	*off += by;
+	*len -= by;
+}
+
+/* Without an L2 table: nothing to do up to here, when no backing shows through.  0: there is one. */
+static uint64_t untouched(const struct qcow2 *q, uint64_t off, uint64_t len)
+{
+	uint64_t span = UINT64_C(1) << (q->cluster_bits + q->l2_bits);
+	uint64_t idx = qcow2_l1_idx(q, off);
+
+	if (idx >= q->l1_size || q->l1[idx] & QCOW2_OFFSET_MASK || backed(q->node, off))
+		return 0;
+	return min_u64(len, round_down(off, span) + span - off);
+}
+
+/* Part of one cluster: done if it reads as zero already, else the caller writes bytes. */
+static int zero_part(struct qcow2 *q, uint64_t *off, uint64_t *len, struct bd_wait *wait)
+{
+	uint64_t part = min_u64(*len, round_down(*off, q->cluster_size) + q->cluster_size - *off);
+	struct bd_extent ext;
+	int ret = qcow2_map(q->node, *off, part, &ext, 1, wait);
+
+	if (ret <= 0)
+		return ret;
+	if (ext.kind == BD_ZERO || (ext.kind == BD_UNALLOCATED && !backed(q->node, *off))) {
+		advance(off, len, ext.len);
+		return 1;
+	}
+	*len = part;
+	return -ENOTSUP;
+}
+
+/* Whole clusters at the start of the range; the disk's last cluster counts as whole. */
+static uint64_t whole(const struct qcow2 *q, uint64_t off, uint64_t len)
+{
+	if (off & (q->cluster_size - 1))
+		return 0;
+	if (off + len == q->node->size)
+		return div_up(len, q->cluster_size);
+	return len >> q->cluster_bits;
+}
+
+int qcow2_zero(struct bd_node *node, uint64_t *off, uint64_t *len, unsigned req_flags,
+	       struct bd_wait *wait)
+{
+	struct qcow2 *q = qcow2_of(node);
+	uint64_t nr = whole(q, *off, *len), skip;
+	struct meta_slot *slice;
+	int ret;
+
+	if (!nr)
+		return zero_part(q, off, len, wait);
+	if (q->version < 3) {
+		if (backed(node, *off)) {
+			*len = min_u64(*len, nr << q->cluster_bits);
+			return -ENOTSUP;
+		}
+		skip = untouched(q, *off, *len);
+		if (skip) {
+			advance(off, len, skip);
+			return 1;
+		}
+	}
+	ret = edit(q, *off, wait, &slice);
+	if (ret <= 0)
+		return ret;
+	nr = replace(q, slice, *off, nr, q->version >= 3, req_flags & BD_REQ_UNMAP);
+	advance(off, len, nr << q->cluster_bits);
+	return 1;
+}
+
+int qcow2_discard(struct bd_node *node, uint64_t *off, uint64_t *len, struct bd_wait *wait)
+{
+	struct qcow2 *q = qcow2_of(node);
+	uint64_t nr, skip = *off & (q->cluster_size - 1);
+	struct meta_slot *slice;
+	int ret;
+
+	if (q->version < 3 && node->backing)
+		return -ENOTSUP;
+	if (skip) {
+		advance(off, len, q->cluster_size - skip);
+		return 1;
+	}
+	nr = whole(q, *off, *len);
+	skip = nr ? untouched(q, *off, *len) : *len;
+	if (skip) {
+		advance(off, len, skip);
+		return 1;
+	}
+	ret = edit(q, *off, wait, &slice);
+	if (ret <= 0)
+		return ret;
+	nr = replace(q, slice, *off, nr, false, true);
+	advance(off, len, nr << q->cluster_bits);
+	return 1;
+}

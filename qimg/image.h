@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening images as the command line asks, with QEMU's messages. */
+#ifndef QIMG_IMAGE_H
+#define QIMG_IMAGE_H
+
+#include "blockdev/include/blockdev.h"
+#include "qimg/opts.h"
+
+/*
+ * The queue of the program, with room for @depth requests; NULL: reported.
+ * The environment variable QIMG_ENGINE names the engine; else the library chooses.
+ */
+struct bd_queue *image_queue(unsigned depth);
+
+/*
+ * Open @name as @image says (format or option string, force-share, cache mode).
+ * @cache: mode if image->cache is NULL.  @what: "source cache" or "cache", for the message.
+ * @flags: BD_O_*.  Returns NULL after reporting.
+ */
+struct bd_node *image_open(struct bd_queue *queue, const char *name,
+			   const struct image_values *image, unsigned flags, const char *what);
+/* Close @node; an error of a late write is reported.  0 or 1. */
+int image_close(struct bd_node *node);
+/* Do -f and --image-opts contradict each other?  Then reported and true. */
+bool image_conflict(const struct image_values *image);
+/* Set BD_O_* for a cache mode; 0, or 1: reported. */
+int image_cache(const char *mode, const char *what, unsigned *flags);
+
+/*
+ * -o help: print the create options of @format, and of the file @name is on if it is given.
+ * 0, or 1: reported.
+ */
+int image_option_help(const char *format, const char *name);
+/* Is one of the comma separated options a question for help? */
+bool image_asks_help(const char *options);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts about an image, for people and as JSON. */
+#include "qimg/info_print.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "qimg/human.h"
+#include "qimg/report.h"
+
+/* Bytes of the UTF-8 character at @s, 0: it is none. */
+static unsigned utf8_len(const unsigned char *s)
+{
+	unsigned len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
+		       s[0] < 0xf5 ? 4 : 0;
+
+	for (unsigned i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+json_t *json_text(const char *text)
+{
+	const unsigned char *in = (const unsigned char *)text;
+	char *clean = malloc(3 * strlen(text) + 1), *out = clean;
+	json_t *json;
+
+	if (!clean)
+		return NULL;
+	while (*in) {
+		unsigned len = utf8_len(in);
+
+		if (len) {
+			memcpy(out, in, len);
+			out += len;
+			in += len;
+		} else {
+			memcpy(out, "\xef\xbf\xbd", 3);
+			out += 3;
+			in++;
+		}
+	}
+	*out = 0;
+	json = json_string(clean);
+	free(clean);
+	return json;
+}
+
+int json_print(json_t *json)
+{
+	int ret = json ? json_dumpf(json, stdout, JSON_INDENT(4) | JSON_PRESERVE_ORDER) : -1;
+
+	json_decref(json);
+	/* A full disk shows when standard output is closed. */
+	if (ret < 0 && !ferror(stdout)) {
+		report_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	putchar('\n');
+	return 0;
+}
+
+static json_t *snapshot_to_json(const struct bd_snapshot_info *sn)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "id", json_text(sn->id));
+	json_object_set_new(json, "name", json_text(sn->name));
+	json_object_set_new(json, "vm-state-size", json_integer((json_int_t)sn->vm_state_size));
+	json_object_set_new(json, "date-sec", json_integer(sn->date_sec));
+	json_object_set_new(json, "date-nsec", json_integer(sn->date_nsec));
+	json_object_set_new(json, "vm-clock-sec",
+			    json_integer((json_int_t)(sn->vm_clock_ns / 1000000000)));
+	json_object_set_new(json, "vm-clock-nsec",
+			    json_integer((json_int_t)(sn->vm_clock_ns % 1000000000)));
+	if (sn->icount != UINT64_MAX)
+		json_object_set_new(json, "icount", json_integer((json_int_t)sn->icount));
+	return json;
+}
+
+json_t *info_to_json(struct bd_node *node, const struct bd_info *info)
+{
+	json_t *json = json_object();
+
+	if (info->nr_snapshots) {
+		json_t *list = json_array();
+
+		for (size_t i = 0; i < info->nr_snapshots; i++)
+			json_array_append_new(list, snapshot_to_json(&info->snapshots[i]));
+		json_object_set_new(json, "snapshots", list);
+	}
+	json_object_set_new(json, "virtual-size", json_integer((json_int_t)info->virtual_size));
+	json_object_set_new(json, "filename", json_text(bd_filename(node)));
+	if (info->cluster_size)
+		json_object_set_new(json, "cluster-size", json_integer(info->cluster_size));
+	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	if (info->actual_size >= 0)
+		json_object_set_new(json, "actual-size", json_integer(info->actual_size));
+	if (info->encrypted)
+		json_object_set_new(json, "encrypted", json_true());
+	if (info->specific)
+		json_object_set(json, "format-specific", info->specific);
+	if (info->backing_name)
+		json_object_set_new(json, "backing-filename", json_text(info->backing_name));
+	if (info->backing_full)
+		json_object_set_new(json, "full-backing-filename", json_text(info->backing_full));
+	if (info->backing_format)
+		json_object_set_new(json, "backing-filename-format",
+				    json_text(info->backing_format));
+	json_object_set_new(json, "dirty-flag", json_boolean(info->dirty));
+	return json;
+}
+
+void info_print_snapshots(FILE *out, const struct bd_snapshot_info *snapshots, size_t nr)
+{
+	fprintf(out, "Snapshot list:\n%-10s%-17s%8s%20s%13s%11s\n", "ID", "TAG", "VM SIZE", "DATE",
+	       "VM CLOCK", "ICOUNT");
+	for (size_t i = 0; i < nr; i++) {
+		const struct bd_snapshot_info *sn = &snapshots[i];
+		char size[32], date[32], clock[32], icount[32] = "";
+
+		human_size(size, sizeof(size), sn->vm_state_size);
+		human_date(date, sizeof(date), sn->date_sec);
+		human_clock(clock, sizeof(clock), sn->vm_clock_ns);
+		if (sn->icount != UINT64_MAX)
+			snprintf(icount, sizeof(icount), "%" PRIu64, sn->icount);
+		fprintf(out, "%-9s %-16s %8s%20s%13s%11s\n", sn->id, sn->name, size, date, clock,
+		       icount);
+	}
+}
+
+static void print_value(FILE *out, const json_t *value, int depth);
+
+/* "    key:" and its value: on the same line if it is a plain one. */
+static void print_member(FILE *out, const char *key, const json_t *value, int depth)
+{
+	bool plain = !json_is_object(value) && !json_is_array(value);
+
+	fprintf(out, "%*s%s:%c", depth * 4, "", key, plain ? ' ' : '\n');
+	print_value(out, value, depth + 1);
+	if (plain)
+		fputc('\n', out);
+}
+
+static void print_value(FILE *out, const json_t *value, int depth)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		json_object_foreach((json_t *)value, key, member) {
+			char name[80];
+
+			snprintf(name, sizeof(name), "%s", key);
+			for (char *c = name; *c; c++)
+				*c = *c == '-' ? ' ' : *c;
+			print_member(out, name, member, depth);
+		}
+		break;
+	case JSON_ARRAY:
+		json_array_foreach(value, i, member) {
+			char name[24];
+
+			snprintf(name, sizeof(name), "[%zu]", i);
+			print_member(out, name, member, depth);
+		}
+		break;
+	case JSON_STRING:
+		fprintf(out, "%s", json_string_value(value));
+		break;
+	case JSON_INTEGER:
+		fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		fprintf(out, "%s", json_is_true(value) ? "true" : "false");
+		break;
+	default:
+		break;
+	}
+}
+
+static void print_backing(FILE *out, const struct bd_info *info)
+{
+	if (!info->backing_name)
+		return;
+	fprintf(out, "backing file: %s", info->backing_name);
+	if (!info->backing_full)
+		fprintf(out, " (cannot determine actual path)");
+	else if (strcmp(info->backing_name, info->backing_full))
+		fprintf(out, " (actual path: %s)", info->backing_full);
+	fputc('\n', out);
+	if (info->backing_format)
+		fprintf(out, "backing file format: %s\n", info->backing_format);
+}
+
+void info_print_human(FILE *out, struct bd_node *node, const struct bd_info *info)
+{
+	char virtual_size[32], actual[32] = "unavailable";
+
+	human_size(virtual_size, sizeof(virtual_size), info->virtual_size);
+	if (info->actual_size >= 0)
+		human_size(actual, sizeof(actual), (uint64_t)info->actual_size);
+	fprintf(out, "image: %s\nfile format: %s\nvirtual size: %s (%" PRIu64 " bytes)\n"
+	       "disk size: %s\n",
+	       bd_filename(node), bd_format_name(node), virtual_size, info->virtual_size, actual);
+	if (info->encrypted)
+		fprintf(out, "encrypted: yes\n");
+	if (info->cluster_size)
+		fprintf(out, "cluster_size: %" PRIu32 "\n", info->cluster_size);
+	if (info->dirty)
+		fprintf(out, "cleanly shut down: no\n");
+	print_backing(out, info);
+	if (info->nr_snapshots)
+		info_print_snapshots(out, info->snapshots, info->nr_snapshots);
+	if (info->specific) {
+		fprintf(out, "Format specific information:\n");
+		print_value(out, json_object_get(info->specific, "data"), 1);
+	}
+}

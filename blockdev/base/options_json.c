@@ -164,3 +164,48 @@ int bd_opts_parse_json(struct bd_opts *opts, const char *text, struct bd_error *
 	bd_strbuf_free(&flat.key);
 	return ret;
 }
+
+/* The object that "a.b." of @key leads to, made where it is missing; *last: the rest of the key. */
+static json_t *descend(json_t *root, const char *key, const char **last)
+{
+	const char *dot;
+
+	while ((dot = strchr(key, '.'))) {
+		/* "cache.direct" and its kind are single words to QEMU. */
+		json_t *inner;
+		char name[MAX_KEY];
+
+		if (!strncmp(key, "cache.", 6) || (size_t)(dot - key) >= sizeof(name))
+			break;
+		memcpy(name, key, (size_t)(dot - key));
+		name[dot - key] = '\0';
+		inner = json_object_get(root, name);
+		if (inner && !json_is_object(inner))
+			break;
+		if (!inner) {
+			inner = json_object();
+			if (json_object_set_new(root, name, inner) < 0)
+				break;
+		}
+		root = inner;
+		key = dot + 1;
+	}
+	*last = key;
+	return root;
+}
+
+char *bd_opts_to_json(const struct bd_opts *opts)
+{
+	json_t *root = json_object();
+	char *text;
+
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		const char *last;
+		json_t *object = descend(root, bd_opts_key(opts, i), &last);
+
+		json_object_set_new(object, last, json_string(bd_opts_value(opts, i)));
+	}
+	text = json_dumps(root, JSON_PRESERVE_ORDER);
+	json_decref(root);
+	return text;
+}

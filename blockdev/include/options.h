@@ -40,6 +40,9 @@ int bd_opts_parse(struct bd_opts *opts, const char *text, const char *implied,
 /* Flatten the JSON object @text ("{...}", without "json:") into @opts.  Depth and size bounded. */
 int bd_opts_parse_json(struct bd_opts *opts, const char *text, struct bd_error *err);
 
+/* The reverse: "{...}" with nested objects and text values; the caller frees.  NULL: no memory. */
+char *bd_opts_to_json(const struct bd_opts *opts);
+
 enum bd_option_type { BD_OPT_STRING, BD_OPT_BOOL, BD_OPT_SIZE, BD_OPT_NUMBER };
 
 /* One documented option of a format; tables end with name == NULL. */

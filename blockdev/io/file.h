@@ -30,6 +30,8 @@ struct io_file_ops {
 	 * host's file system counts as data.
 	 */
 	int (*hole)(struct io_file *file, uint64_t off, uint64_t *len);
+	/* Optional: change access and locks; filters: of the file below. */
+	int (*reopen)(struct io_file *file, unsigned flags, struct bd_error *err);
 	/* Optional: a named event of blkdebug ("l2_update", "write_aio", ...). */
 	void (*event)(struct io_file *file, const char *name);
 	/* Optional: bytes really used on the host, < 0: unknown. */
@@ -64,6 +66,10 @@ struct io_file {
 };
 
 extern const struct io_file_ops *const io_drivers[]; /* NULL-terminated */
+
+/* For drivers: set the fields every file has; @filename is copied.  0 or -ENOMEM. */
+int io_file_init(struct io_file *file, const struct io_file_ops *ops, struct io_ctx *ctx,
+		 const char *filename, unsigned flags);
 
 /*
  * Open a file by its options ("driver", then the driver's own keys; filters name their child with

@@ -68,14 +68,15 @@ static int threads_queue(struct io_engine *engine, struct io_op *op)
 
 static int collect(struct io_engine *engine, struct link *done)
 {
-	struct link *item = io_pool_collect(engine->pool);
+	struct io_op *op = io_pool_collect(engine->pool);
 	int nr = 0;
 
-	while (item) {
-		struct link *next = item->next;
+	while (op) {
+		/* The pool's chain runs through link.next from operation to operation. */
+		struct io_op *next = (void *)op->link.next;
 
-		list_add_tail(done, item);
-		item = next;
+		list_add_tail(done, &op->link);
+		op = next;
 		nr++;
 	}
 	engine->inflight -= (unsigned)nr;

@@ -16,6 +16,7 @@ enum bd_cap {
 	BD_CAP_BACKING = 1,      /* images may have a backing file */
 	BD_CAP_COMPRESS = 2,
 	BD_CAP_BITMAPS = 4,
+	BD_CAP_METADATA = 8,     /* keeps metadata in the file: no other writer, may grow */
 };
 
 /* Where a write goes.  A value; the format may use @priv. */

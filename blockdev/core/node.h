@@ -27,6 +27,7 @@ struct bd_node {
 	char *backing_full;         /* resolved; NULL: none */
 	char *backing_format;       /* as stored; NULL: none */
 	bool probed, corrupt, encrypted, dirty;
+	bool protocol;              /* named by its file driver ("driver=null-co"): no format */
 	bool told_damage;           /* non-fatal damage has been reported */
 	bool zero_init;             /* all of a new image reads as zeros */
 

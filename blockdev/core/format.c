@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding formats by name, and their names for people. */
+#include "blockdev/core/format.h"
+
+#include <string.h>
+
+#include "blockdev/core/open.h"
+
+const struct bd_format *bd_format_find(const char *name)
+{
+	for (size_t i = 0; bd_formats[i]; i++)
+		if (!strcmp(bd_formats[i]->name, name))
+			return bd_formats[i];
+	return NULL;
+}
+
+bool bd_is_protocol(const char *name)
+{
+	for (size_t i = 0; io_drivers[i]; i++)
+		if (!strcmp(io_drivers[i]->name, name))
+			return true;
+	return false;
+}
+
+/* All drivers a user may name: formats and files. */
+const char *const *bd_format_names(void)
+{
+	static const char *const names[] = {
+		"blkdebug", "delay", "file", "host_device", "null-co", "qcow2", "raw", "record",
+		"throttle", NULL,
+	};
+
+	return names;
+}
+
+bool bd_format_known(const char *name, bool *create)
+{
+	const struct bd_format *fmt = bd_format_find(name);
+
+	if (create)
+		*create = fmt && fmt->create && fmt->create->create;
+	return fmt || bd_is_protocol(name);
+}
+
+const struct bd_option *bd_create_options(const char *format)
+{
+	const struct bd_format *fmt = bd_format_find(format);
+
+	return fmt && fmt->create && fmt->create->create ? fmt->create->options : NULL;
+}
+
+/* What the file system of a new image's file may be asked for. */
+const struct bd_option *bd_protocol_create_options(const char *filename)
+{
+	static const struct bd_option local[] = {
+		{ "nocow", BD_OPT_BOOL, "Turn off copy-on-write (valid only on btrfs)", NULL,
+		  BD_OPTION_CREATE },
+		{ "preallocation", BD_OPT_STRING,
+		  "Preallocation mode (allowed values: off, falloc, full)", NULL,
+		  BD_OPTION_CREATE },
+		{ "extent_size_hint", BD_OPT_SIZE,
+		  "Extent size hint for the image file, 0 to disable", NULL, BD_OPTION_CREATE },
+		{0},
+	}, none[] = { {0} };
+
+	if (io_name_has_protocol(filename) && strncmp(filename, "file:", 5))
+		return none;
+	return local;
+}

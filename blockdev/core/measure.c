@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* How large would an image be: dispatch to the format. */
+#include <errno.h>
+#include <string.h>
+
+#include "blockdev/core/format.h"
+
+int bd_measure(const char *format, struct bd_opts *opts, struct bd_node *src,
+	       struct bd_measure *out, struct bd_error *err)
+{
+	const struct bd_format *fmt = bd_format_find(format);
+
+	memset(out, 0, sizeof(*out));
+	if (!fmt)
+		return bd_fail(err, -ENOENT, "Unknown file format '%s'", format);
+	if (!fmt->create || !fmt->create->measure)
+		return bd_fail(err, -ENOTSUP, "Block driver '%s' does not support size measurement",
+			       fmt->name);
+	return fmt->create->measure(opts, src, out, err);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The sink for lines the library says by itself, and the latch for damage met while running. */
+#include "blockdev/core/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "blockdev/core/format.h"
+
+/* Process-wide on purpose: warnings also come from places that have no queue and no image yet. */
+static void (*sink)(const char *line, void *user);
+static void *sink_user;
+
+void bd_set_report(void (*report)(const char *line, void *user), void *user)
+{
+	sink = report;
+	sink_user = user;
+}
+
+static void say(const char *line)
+{
+	if (sink)
+		sink(line, sink_user);
+	else if (!strncmp(line, "warning: ", 9))
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
+	else
+		fprintf(stderr, "%s\n", line);
+}
+
+void bd_report(const char *fmt, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	say(line);
+}
+
+int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	(void)off;
+	(void)len;
+	if (node->corrupt)
+		return -EIO;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	node->corrupt = true;
+	if (node->flags & BD_O_RDWR)
+		bd_report("%s: Marking image as corrupt: %s; further corruption events will be "
+			  "suppressed", node->fmt->name, text);
+	else
+		bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
+			  "suppressed", node->fmt->name, text);
+	return -EIO;
+}

@@ -8,11 +8,8 @@
 #include <string.h>
 
 #include "blockdev/include/blockdev.h"
-#include "config.h"
+#include "qimg/program.h"
 #include "qimg/report.h"
-
-/* The release of QEMU whose behaviour is matched. */
-#define QEMU_VERSION "7.2.22"
 
 extern const struct command cmd_check, cmd_compare, cmd_convert, cmd_create, cmd_dd, cmd_info,
 	cmd_map, cmd_measure, cmd_resize;
@@ -67,17 +64,6 @@ int command_run(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-void command_version(void)
-{
-	const char *name = program_invocation_short_name;
-
-	if (!strncmp(name, "qemu-", 5))
-		printf("%s version %s (qimg %s)\n", name, QEMU_VERSION, QIMG_VERSION);
-	else
-		printf("%s version %s (works as qemu-img %s)\n", name, QIMG_VERSION, QEMU_VERSION);
-	printf("Disk images, compatible with QEMU's; MIT licence\n");
-}
-
 void command_help(const struct command *command)
 {
 	printf("usage: %s %s [options] %s\n%s.\n\nOptions:\n", program_invocation_short_name,
@@ -95,7 +81,7 @@ static void print_formats(void)
 
 void command_help_all(void)
 {
-	command_version();
+	program_version();
 	printf("usage: %s [options] COMMAND [command options]\n\n",
 	       program_invocation_short_name);
 	printf("  %-34s %s\n", "-h, --help", "this text");

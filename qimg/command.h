@@ -32,6 +32,5 @@ int command_run(const struct command *command, int argc, char **argv);
 /* The help of one command, and of all of them. */
 void command_help(const struct command *command);
 void command_help_all(void);
-void command_version(void);
 
 #endif

@@ -205,6 +205,14 @@ static void print_backing(FILE *out, const struct bd_info *info)
 		fprintf(out, "backing file format: %s\n", info->backing_format);
 }
 
+void info_print_specific(FILE *out, const struct bd_info *info)
+{
+	if (!info->specific)
+		return;
+	fprintf(out, "Format specific information:\n");
+	print_value(out, json_object_get(info->specific, "data"), 1);
+}
+
 void info_print_human(FILE *out, struct bd_node *node, const struct bd_info *info)
 {
 	char virtual_size[32], actual[32] = "unavailable";
@@ -224,8 +232,5 @@ void info_print_human(FILE *out, struct bd_node *node, const struct bd_info *inf
 	print_backing(out, info);
 	if (info->nr_snapshots)
 		info_print_snapshots(out, info->snapshots, info->nr_snapshots);
-	if (info->specific) {
-		fprintf(out, "Format specific information:\n");
-		print_value(out, json_object_get(info->specific, "data"), 1);
-	}
+	info_print_specific(out, info);
 }

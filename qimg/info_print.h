@@ -12,6 +12,8 @@
 struct json_t;
 
 void info_print_human(FILE *out, struct bd_node *node, const struct bd_info *info);
+/* "Format specific information", if there is any. */
+void info_print_specific(FILE *out, const struct bd_info *info);
 /* A new object; NULL: out of memory. */
 struct json_t *info_to_json(struct bd_node *node, const struct bd_info *info);
 

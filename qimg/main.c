@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg: global options, then one command. */
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "qimg/command.h"
+#include "qimg/program.h"
 #include "qimg/report.h"
-
-/* What could not be written to standard output is an error, also when it was only text. */
-static int finish(int status)
-{
-	bool bad = ferror(stdout);
-
-	errno = 0;
-	if (fclose(stdout) != 0)
-		bad = true;
-	if (bad && status == 0) {
-		fprintf(stderr, "%s: Could not write to standard output: %s\n",
-			program_invocation_short_name, strerror(errno ? errno : EIO));
-		return 1;
-	}
-	return status;
-}
 
 int main(int argc, char **argv)
 {
@@ -43,10 +25,10 @@ int main(int argc, char **argv)
 		switch (val) {
 		case 'h':
 			command_help_all();
-			return finish(0);
+			return program_finish(0);
 		case 'V':
-			command_version();
-			return finish(0);
+			program_version();
+			return program_finish(0);
 		case 'T':
 			break;
 		case ':':
@@ -60,5 +42,5 @@ int main(int argc, char **argv)
 	command = command_find(argv[optind]);
 	if (!command)
 		return report_usage("Command not found: %s", argv[optind]);
-	return finish(command_run(command, argc - optind, argv + optind));
+	return program_finish(command_run(command, argc - optind, argv + optind));
 }

@@ -20,6 +20,7 @@ struct bd_info {
 	uint64_t virtual_size;      /* bytes */
 	int64_t actual_size;        /* bytes on disk; < 0: unknown */
 	uint32_t cluster_size;      /* bytes; 0: none */
+	uint64_t vm_state_off;      /* guest offset of the VM state; 0: none */
 	bool encrypted, dirty;
 	const char *backing_name;   /* borrowed from the node; NULL: none */
 	const char *backing_full;   /* the same, resolved against the image's folder */

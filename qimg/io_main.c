@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* qimg-io: options, then commands from -c or from standard input. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "qimg/io.h"
+#include "qimg/object.h"
+#include "qimg/program.h"
+#include "qimg/report.h"
+
+enum { DEPTH = 256, COMMANDS_MAX = 4096, OPT_OBJECT_ARG = 256, OPT_IMAGE_OPTS };
+
+struct args {
+	char *commands[COMMANDS_MAX];
+	int nr_commands;
+	struct io_open how;
+	const char *engine;
+	bool done;       /* --help, --version */
+};
+
+static const struct option long_options[] = {
+	{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'},
+	{"cmd", required_argument, NULL, 'c'}, {"format", required_argument, NULL, 'f'},
+	{"read-only", no_argument, NULL, 'r'}, {"snapshot", no_argument, NULL, 's'},
+	{"nocache", no_argument, NULL, 'n'}, {"copy-on-read", no_argument, NULL, 'C'},
+	{"misalign", no_argument, NULL, 'm'}, {"native-aio", no_argument, NULL, 'k'},
+	{"aio", required_argument, NULL, 'i'}, {"cache", required_argument, NULL, 't'},
+	{"discard", required_argument, NULL, 'd'}, {"trace", required_argument, NULL, 'T'},
+	{"force-share", no_argument, NULL, 'U'},
+	{"object", required_argument, NULL, OPT_OBJECT_ARG},
+	{"image-opts", no_argument, NULL, OPT_IMAGE_OPTS}, {0},
+};
+
+static const char usage_text[] =
+	"QEMU Disk exerciser\n"
+	"\n"
+	"  --object OBJECTDEF   define an object, such as a secret for a password\n"
+	"  --image-opts         the file is named by options\n"
+	"  -c, --cmd STRING     run a command; may be repeated\n"
+	"  -f, --format FMT     image format\n"
+	"  -r, --read-only      open read-only\n"
+	"  -s, --snapshot       write to a temporary overlay\n"
+	"  -n, --nocache        bypass the host's cache, as -t none\n"
+	"  -C, --copy-on-read   keep what is read from the backing file\n"
+	"  -m, --misalign       misalign buffers\n"
+	"  -k, --native-aio     as -i native\n"
+	"  -i, --aio=MODE       threads, native, io_uring, sync or mmap\n"
+	"  -t, --cache=MODE     none, writeback, writethrough, directsync or unsafe\n"
+	"  -d, --discard=MODE   ignore or unmap\n"
+	"  -T, --trace SPEC     accepted, ignored\n"
+	"  -U, --force-share    open even if another program writes to the image\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        version\n"
+	"\n"
+	"'-c help' lists the commands.\n";
+
+static int discard_mode(const char *mode, struct args *args)
+{
+	args->how.flags &= ~(unsigned)BD_O_UNMAP;
+	if (!strcmp(mode, "unmap") || !strcmp(mode, "on"))
+		args->how.flags |= BD_O_UNMAP;
+	else if (strcmp(mode, "ignore") && strcmp(mode, "off")) {
+		report_error("Invalid discard option: %s", mode);
+		return -1;
+	}
+	return 0;
+}
+
+static int cache_mode(const char *mode, struct args *args)
+{
+	if (bd_cache_mode(mode, &args->how.flags) == 0)
+		return 0;
+	report_error("Invalid cache option: %s", mode);
+	return -1;
+}
+
+static int take(int letter, struct args *args, struct io_state *io)
+{
+	switch (letter) {
+	case 'c':
+		if (args->nr_commands == COMMANDS_MAX)
+			return -1;
+		args->commands[args->nr_commands++] = optarg;
+		return 0;
+	case 'f': args->how.format = optarg; return 0;
+	case 'r': args->how.flags &= ~(unsigned)BD_O_RDWR; return 0;
+	case 's': args->how.snapshot = true; return 0;
+	case 'n': return cache_mode("none", args);
+	case 'C': args->how.copy_on_read = true; return 0;
+	case 'm': io->misalign = true; return 0;
+	case 'k': args->engine = "native"; return 0;
+	case 'i': args->engine = optarg; return 0;
+	case 't': return cache_mode(optarg, args);
+	case 'd': return discard_mode(optarg, args);
+	case 'T': return 0;
+	case 'U': args->how.flags |= BD_O_FORCE_SHARE; return 0;
+	case OPT_OBJECT_ARG: return object_add(optarg) ? -1 : 0;
+	case OPT_IMAGE_OPTS: args->how.image_opts = true; return 0;
+	case 'h':
+		printf("Usage: %s [OPTIONS]... [-c STRING]... [file]\n%s", program_invocation_short_name,
+		       usage_text);
+		args->done = true;
+		return 0;
+	case 'V':
+		program_version();
+		args->done = true;
+		return 0;
+	default:
+		fprintf(stderr, "Try '%s --help' for more information.\n", program_invocation_short_name);
+		return -1;
+	}
+}
+
+static int parse(int argc, char **argv, struct args *args, struct io_state *io)
+{
+	int letter;
+
+	while (!args->done && (letter = getopt_long(argc, argv, "hVc:d:f:rsnCmki:t:T:U",
+						     long_options, NULL)) != -1) {
+		if (take(letter, args, io) < 0)
+			return 1;
+	}
+	if (!args->done && argc - optind > 1) {
+		printf("Usage: %s [OPTIONS]... [-c STRING]... [file]\n%s", program_invocation_short_name,
+		       usage_text);
+		return 1;
+	}
+	return 0;
+}
+
+static void run_given(struct io_state *io, struct args *args)
+{
+	for (int i = 0; i < args->nr_commands && !io->quit; i++) {
+		char *line = strdup(args->commands[i]);
+
+		io_run_line(io, line);
+		free(line);
+	}
+}
+
+static void run_input(struct io_state *io)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	for (;;) {
+		printf("%s> ", program_invocation_short_name);
+		fflush(stdout);
+		len = getline(&line, &room, stdin);
+		if (len < 0 || io->quit)
+			break;
+		if (line[len - 1] == '\n')
+			line[len - 1] = 0;
+		io_run_line(io, line);
+		if (io->quit)
+			break;
+	}
+	free(line);
+}
+
+int main(int argc, char **argv)
+{
+	static struct args args;
+	struct io_state io = {0};
+	struct bd_error err = {0};
+	int ret;
+
+	signal(SIGPIPE, SIG_IGN);
+	args.how.flags = BD_O_RDWR | BD_O_UNMAP | BD_O_WRITETHROUGH;
+	if (parse(argc, argv, &args, &io))
+		return 1;
+	if (args.done)
+		return program_finish(0);
+	if (!args.engine)
+		args.engine = getenv("QIMG_ENGINE");
+	if (bd_queue_new(args.engine, DEPTH, &io.queue, &err) < 0) {
+		report_failure(&err, "%s", "");
+		return 1;
+	}
+	if (optind < argc && io_open_image(&io, argv[optind], NULL, &args.how) < 0)
+		return 1;
+	if (args.nr_commands)
+		run_given(&io, &args);
+	else
+		run_input(&io);
+	ret = io_close_image(&io);
+	bd_queue_free(io.queue);
+	free(io.name);
+	free(io.options);
+	return program_finish(io.failed || ret < 0);
+}

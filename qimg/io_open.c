@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* qimg-io: opening, closing and reopening the image. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blockdev/include/create.h"
+#include "qimg/io.h"
+#include "qimg/report.h"
+
+/* A temporary overlay over @name, for -s. */
+static int make_overlay(struct io_state *io, const char *name, struct bd_error *err)
+{
+	struct bd_create_args args = {.format = "qcow2"};
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/vl.XXXXXX", dir ? dir : "/var/tmp");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return bd_fail_errno(err, -errno, "Could not create temporary overlay");
+	close(fd);
+	args.opts = bd_opts_new();
+	args.filename = path;
+	char *full = realpath(name, NULL);
+	bd_opts_set(args.opts, "backing_file", full ? full : name);
+	bd_opts_set(args.opts, "backing_fmt", io->how.format ? io->how.format : "qcow2");
+	ret = bd_create(io->queue, &args, err);
+	free(full);
+	bd_opts_free(args.opts);
+	io->overlay = strdup(path);
+	return ret;
+}
+
+static int fill(struct bd_opts *opts, const char *name, const char *options,
+		const struct io_open *how, struct bd_error *err)
+{
+	int ret = 0;
+
+	if (options)
+		ret = bd_opts_parse(opts, options, NULL, err);
+	if (ret == 0 && how->image_opts && name)
+		ret = bd_opts_parse(opts, name, "file", err);
+	return ret;
+}
+
+int io_open_image(struct io_state *io, const char *name, const char *options,
+		  const struct io_open *how)
+{
+	struct bd_open_args args = {.format = how->format, .flags = how->flags};
+	struct bd_opts *opts = bd_opts_new();
+	struct bd_error err = {0};
+	int ret = opts ? fill(opts, name, options, how, &err) : -ENOMEM;
+
+	io->how = *how;
+	if (ret == 0 && how->snapshot && name) {
+		ret = make_overlay(io, name, &err);
+		args.format = "qcow2";
+	}
+	args.filename = how->image_opts ? NULL : io->overlay ? io->overlay : name;
+	args.opts = opts;
+	if (ret == 0)
+		ret = bd_open(io->queue, &args, &io->node, &err);
+	bd_opts_free(opts);
+	if (ret < 0) {
+		report_failure(&err, "can't open%s%s: ", name ? " device " : "",
+			       name ? name : "");
+		return ret;
+	}
+	free(io->name);
+	free(io->options);
+	io->name = name ? strdup(name) : NULL;
+	io->options = options ? strdup(options) : NULL;
+	return 0;
+}
+
+int io_close_image(struct io_state *io)
+{
+	int ret = 0;
+
+	if (!io->node)
+		return 0;
+	io_aio_drain(io);
+	ret = bd_close(io->node);
+	io->node = NULL;
+	if (io->overlay)
+		unlink(io->overlay);
+	free(io->overlay);
+	io->overlay = NULL;
+	return ret;
+}

@@ -32,13 +32,6 @@ static const struct opt create_opts[] = {
 	{ 0 },
 };
 
-static bool has_option(const struct bd_option *table, const char *name)
-{
-	while (table && table->name && strcmp(table->name, name))
-		table++;
-	return table && table->name;
-}
-
 /* Put -b, -F and the size into the option list. */
 static int add_options(struct bd_opts *opts, const struct create_values *values,
 		       const char *name, const char *format, const char *size)
@@ -48,11 +41,11 @@ static int add_options(struct bd_opts *opts, const struct create_values *values,
 
 	if (size && opts_size("image size", size, 0, INT64_MAX, &bytes))
 		return 1;
-	if (table && values->backing && !has_option(table, "backing_file")) {
+	if (table && values->backing && !image_has_option(table, "backing_file")) {
 		report_error("%s: Backing file not supported for file format '%s'", name, format);
 		return 1;
 	}
-	if (table && values->backing_format && !has_option(table, "backing_fmt")) {
+	if (table && values->backing_format && !image_has_option(table, "backing_fmt")) {
 		report_error("%s: Backing file format not supported for file format '%s'",
 			     name, format);
 		return 1;

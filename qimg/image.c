@@ -180,3 +180,34 @@ int image_option_help(const char *format, const char *name)
 		       "Specify the target filename to include those options.\n");
 	return 0;
 }
+
+bool image_has_option(const struct bd_option *table, const char *name)
+{
+	while (table && table->name && strcmp(table->name, name))
+		table++;
+	return table && table->name;
+}
+
+bool image_unknown_option(const struct bd_opts *opts, const char *format, const char *name)
+{
+	const struct bd_option *table = bd_create_options(format);
+	const struct bd_option *more = name ? bd_protocol_create_options(name) : NULL;
+
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		const char *key = bd_opts_key(opts, i);
+
+		if (image_has_option(table, key) || image_has_option(more, key))
+			continue;
+		report_error("Invalid parameter '%s'", key);
+		return true;
+	}
+	return false;
+}
+
+int image_load_snapshot(struct bd_node *node, const char *text)
+{
+	(void)text;
+	report_error("Failed to load snapshot: Block format '%s' used by device '' does not "
+		     "support temporarily loading internal snapshots", bd_format_name(node));
+	return 1;
+}

@@ -34,4 +34,14 @@ int image_option_help(const char *format, const char *name);
 /* Is one of the comma separated options a question for help? */
 bool image_asks_help(const char *options);
 
+/*
+ * An option that neither @format nor the file @name is on (NULL: none) knows?  Then reported
+ * and true.
+ */
+bool image_unknown_option(const struct bd_opts *opts, const char *format, const char *name);
+/* Has the table an option of that name? */
+bool image_has_option(const struct bd_option *table, const char *name);
+/* Show an internal snapshot's disk instead of the current one.  0, or 1: reported. */
+int image_load_snapshot(struct bd_node *node, const char *text);
+
 #endif

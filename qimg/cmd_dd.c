@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* qimg dd: copy a part of an image, block by block, as dd(1) would. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blockdev/include/create.h"
+#include "qimg/command.h"
+#include "qimg/image.h"
+#include "qimg/report.h"
+
+enum { BUFFER = 2 << 20 };
+
+struct dd_values {
+	struct image_values image;
+	const char *target;
+};
+
+static const struct opt dd_opts[] = {
+	OPT_COMMON_OBJECT,
+	OPT_COMMON_IMAGE_OPTS(struct dd_values),
+	OPT_COMMON_SHARE(struct dd_values),
+	OPT_COMMON_FORMAT(struct dd_values),
+	{ "O", "output-format", NULL, OPT_TEXT, offsetof(struct dd_values, target), "FMT",
+	  "format of the output (default: raw)" },
+	{ 0 },
+};
+
+/* The operands name=value. */
+struct words {
+	const char *in, *out;
+	uint64_t bs, count, skip;
+	bool has_count, has_skip;
+};
+
+struct dd {
+	const struct words *words;
+	struct bd_node *src, *dst; /* dst == NULL: standard output */
+	uint64_t pos, end;         /* of the source */
+	uint8_t *buf;
+};
+
+static int parse_word(char *word, struct words *words)
+{
+	char *value = strchr(word, '=');
+
+	if (value)
+		*value++ = 0;
+	if (value && !strcmp(word, "if")) {
+		words->in = value;
+	} else if (value && !strcmp(word, "of")) {
+		words->out = value;
+	} else if (value && !strcmp(word, "bs")) {
+		return opts_size("bs", value, 1, INT_MAX, &words->bs);
+	} else if (value && !strcmp(word, "count")) {
+		words->has_count = true;
+		return opts_size("count", value, 0, INT64_MAX, &words->count);
+	} else if (value && !strcmp(word, "skip")) {
+		words->has_skip = true;
+		return opts_size("skip", value, 0, INT64_MAX, &words->skip);
+	} else {
+		report_error("unrecognized operand %s", word);
+		return 1;
+	}
+	return 0;
+}
+
+/* count= counts from the start of the input, also with skip=: as qemu-img dd does. */
+static void find_range(struct dd *dd)
+{
+	const struct words *words = dd->words;
+	uint64_t len;
+
+	dd->pos = 0;
+	dd->end = bd_size(dd->src);
+	if (words->has_count && !__builtin_mul_overflow(words->count, words->bs, &len) &&
+	    len < dd->end)
+		dd->end = len;
+	if (!words->has_skip)
+		return;
+	if (!__builtin_mul_overflow(words->skip, words->bs, &len) && len <= dd->end) {
+		dd->pos = len;
+		return;
+	}
+	report_error("%s: cannot skip to specified offset", words->in);
+	dd->pos = dd->end;
+}
+
+static int write_stream(const uint8_t *buf, size_t len)
+{
+	while (len) {
+		ssize_t done = write(STDOUT_FILENO, buf, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? -errno : -EIO;
+		buf += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+static int copy(struct dd *dd)
+{
+	uint64_t start = dd->pos;
+	int ret;
+
+	while (dd->pos < dd->end) {
+		size_t len = dd->end - dd->pos < BUFFER ? dd->end - dd->pos : BUFFER;
+
+		ret = bd_pread(dd->src, dd->pos, dd->buf, len);
+		if (ret < 0) {
+			report_error("error while reading from input image file: %s",
+				     strerror(-ret));
+			return 1;
+		}
+		ret = dd->dst ? bd_pwrite(dd->dst, dd->pos - start, dd->buf, len) :
+				write_stream(dd->buf, len);
+		if (ret < 0) {
+			report_error("error while writing to output image file: %s",
+				     strerror(-ret));
+			return 1;
+		}
+		dd->pos += len;
+	}
+	return 0;
+}
+
+static int create_target(struct bd_queue *queue, const char *name, const char *format,
+			 uint64_t bytes)
+{
+	struct bd_create_args args = {
+		.filename = name,
+		.format = format,
+		.opts = bd_opts_new(),
+		.warn = report_warn_line,
+	};
+	struct bd_error err = { 0 };
+	char size[32];
+	int ret = -ENOMEM;
+
+	snprintf(size, sizeof(size), "%" PRIu64, bytes);
+	if (args.opts)
+		ret = bd_opts_set(args.opts, "size", size);
+	if (ret < 0)
+		bd_fail_errno(&err, ret, "Could not set the size");
+	signals_remove(name);
+	if (ret == 0)
+		ret = bd_create(queue, &args, &err);
+	bd_opts_free(args.opts);
+	if (ret < 0)
+		report_failure(&err, "%s: error while creating output image: ", name);
+	return ret < 0;
+}
+
+static int to_image(struct bd_queue *queue, struct dd *dd, const char *format)
+{
+	struct image_values image = { .format = format };
+	int status = 1;
+
+	if (!create_target(queue, dd->words->out, format, dd->end - dd->pos)) {
+		dd->dst = image_open(queue, dd->words->out, &image, BD_O_RDWR, "cache");
+		if (dd->dst)
+			status = copy(dd);
+		if (image_close(dd->dst))
+			status = 1;
+	}
+	if (status)
+		signals_remove_now();
+	signals_keep();
+	return status;
+}
+
+static int run_dd(const struct words *words, const struct dd_values *values, const char *format)
+{
+	struct bd_queue *queue = image_queue(64);
+	struct dd dd = { .words = words };
+	int status = 1;
+
+	if (!queue)
+		return 1;
+	if (posix_memalign((void **)&dd.buf, 4096, BUFFER)) {
+		report_error("%s", strerror(ENOMEM));
+		goto out;
+	}
+	dd.src = image_open(queue, words->in, &values->image, 0, "source cache");
+	if (!dd.src)
+		goto out;
+	find_range(&dd);
+	status = words->out ? to_image(queue, &dd, format) : copy(&dd);
+	bd_close(dd.src);
+out:
+	free(dd.buf);
+	bd_queue_free(queue);
+	return status;
+}
+
+static int run(struct invocation *inv)
+{
+	const struct dd_values *values = inv->values;
+	const char *format = values->target ? values->target : "raw";
+	struct words words = { .bs = 512 };
+	bool create;
+
+	for (int i = 0; i < inv->nr_operands; i++) {
+		if (parse_word(inv->operands[i], &words))
+			return 1;
+	}
+	/* Without of= a raw output goes to standard output, which must not be a terminal. */
+	if (!words.in || (!words.out && (strcmp(format, "raw") || isatty(STDOUT_FILENO)))) {
+		report_error("Must specify both input and output files");
+		return 1;
+	}
+	if (image_conflict(&values->image))
+		return 1;
+	if (!bd_format_known(format, &create)) {
+		report_error("Unknown file format");
+		return 1;
+	}
+	if (!create) {
+		report_error("Format driver '%s' does not support image creation", format);
+		return 1;
+	}
+	return run_dd(&words, values, format);
+}
+
+const struct command cmd_dd = {
+	.name = "dd",
+	.operands = "[bs=SIZE] [count=N] [skip=N] if=FILE [of=FILE]",
+	.summary = "Copy blocks of an image into a new one, or to standard output",
+	.opts = dd_opts,
+	.values_size = sizeof(struct dd_values),
+	.run = run,
+};

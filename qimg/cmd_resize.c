@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* qimg resize: change the size of the guest disk. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "qimg/command.h"
+#include "qimg/image.h"
+#include "qimg/report.h"
+
+struct resize_values {
+	struct image_values image;
+	const char *prealloc;
+	const char *minus;     /* a size such as "-1G", taken out of the options */
+	bool shrink, quiet;
+};
+
+static const struct opt resize_opts[] = {
+	OPT_COMMON_OBJECT,
+	OPT_COMMON_IMAGE_OPTS(struct resize_values),
+	OPT_COMMON_FORMAT(struct resize_values),
+	{ NULL, "preallocation", NULL, OPT_TEXT, offsetof(struct resize_values, prealloc), "MODE",
+	  "how the new part is allocated: off, metadata, falloc, full" },
+	OPT_COMMON_QUIET(struct resize_values),
+	{ NULL, "shrink", NULL, OPT_FLAG, offsetof(struct resize_values, shrink), NULL,
+	  "allow data behind the new end to be lost" },
+	{ 0 },
+};
+
+/* "-1G" is a size, not options: no option is called by a digit. */
+static void take_minus(int *argc, char **argv, void *arg)
+{
+	struct resize_values *values = arg;
+
+	for (int i = *argc - 1; i > 0; i--) {
+		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
+			continue;
+		values->minus = argv[i];
+		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(argv[0]));
+		--*argc;
+		return;
+	}
+}
+
+/* The new size from the old one and "N", "+N" or "-N"; 0: reported. */
+static uint64_t new_size(const char *text, uint64_t old)
+{
+	const char *digits = text[0] == '+' || text[0] == '-' ? text + 1 : text;
+	uint64_t size = 0, total = 0;
+	bool fits = true;
+
+	if (!isdigit((unsigned char)digits[0]) || bd_parse_size(digits, &size) < 0) {
+		report_error("Parameter 'size' expects a non-negative number below 2^64\n"
+			     "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, "
+			     "tera-, peta-\nand exabytes, respectively.");
+		return 0;
+	}
+	if (text[0] == '+')
+		fits = !__builtin_add_overflow(old, size, &total) && total <= INT64_MAX;
+	else if (text[0] == '-')
+		fits = !__builtin_sub_overflow(old, size, &total);
+	else
+		total = size;
+	if (fits && total > 0)
+		return total;
+	report_error("New image size must be positive");
+	return 0;
+}
+
+static int resize(struct bd_node *node, const struct resize_values *values, const char *text)
+{
+	const char *prealloc = values->prealloc ? values->prealloc : "off";
+	uint64_t old = bd_size(node), size = new_size(text, old);
+	struct bd_error err = { 0 };
+
+	if (!size)
+		return 1;
+	if (size <= old && strcmp(prealloc, "off")) {
+		report_error("Preallocation can only be used for growing images");
+		return 1;
+	}
+	if (size < old && !values->shrink) {
+		report_error("Use the --shrink option to perform a shrink operation.");
+		report_warning("Shrinking an image will delete all data beyond the shrunken "
+			       "image's end. Before performing such an operation, make sure "
+			       "there is no important data there.");
+		return 1;
+	}
+	if (bd_resize(node, size, prealloc, values->shrink, &err) < 0) {
+		report_failure(&err, "%s", "");
+		return 1;
+	}
+	return 0;
+}
+
+static int open_and_resize(const char *name, const char *text, const struct resize_values *values)
+{
+	struct bd_queue *queue = image_queue(64);
+	struct bd_node *node;
+	int status = 1;
+
+	if (!queue)
+		return 1;
+	node = image_open(queue, name, &values->image, BD_O_RDWR | BD_O_RESIZE, "cache");
+	if (node) {
+		status = resize(node, values, text);
+		if (image_close(node))
+			status = 1;
+		if (!status && !values->quiet)
+			printf("Image resized.\n");
+	}
+	bd_queue_free(queue);
+	return status;
+}
+
+static bool known_mode(const char *mode)
+{
+	return !mode || !strcmp(mode, "off") || !strcmp(mode, "metadata") ||
+	       !strcmp(mode, "falloc") || !strcmp(mode, "full");
+}
+
+static int run(struct invocation *inv)
+{
+	const struct resize_values *values = inv->values;
+	int nr = inv->nr_operands + !!values->minus;
+
+	if (nr < 2)
+		return report_usage("Not enough arguments");
+	if (!known_mode(values->prealloc)) {
+		report_error("Invalid preallocation mode '%s'", values->prealloc);
+		return 1;
+	}
+	if (nr > 2)
+		return report_usage("Expecting image file name and size");
+	if (image_conflict(&values->image))
+		return 1;
+	return open_and_resize(inv->operands[0],
+			       values->minus ? values->minus : inv->operands[1], values);
+}
+
+const struct command cmd_resize = {
+	.name = "resize",
+	.operands = "FILE [+|-]SIZE",
+	.summary = "Change the size of the disk in an image",
+	.opts = resize_opts,
+	.values_size = sizeof(struct resize_values),
+	.prepare = take_minus,
+	.run = run,
+};

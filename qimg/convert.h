@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two halves of convert share: the command line, and the images of one run. */
+#ifndef QIMG_CONVERT_H
+#define QIMG_CONVERT_H
+
+#include "blockdev/include/create.h"
+#include "qimg/opts.h"
+
+enum { CONVERT_SECTOR = 512 };
+
+struct convert_values {
+	struct image_values image;     /* sources */
+	const char *target_format, *target_cache, *snapshot, *backing, *backing_format;
+	const char *sparse, *rate, *parallel;
+	char *options;
+	bool target_image_opts, target_is_zero, bitmaps, skip_broken, offload, compress;
+	bool progress, quiet, no_create, out_of_order, salvage;
+};
+
+struct convert {
+	const struct convert_values *values;
+	const char *name, *format;     /* of the target */
+	struct bd_queue *queue;
+	struct bd_node **src;
+	unsigned nr_src;
+	struct bd_node *dst;
+	struct bd_opts *opts;          /* of the new target */
+	uint64_t total;                /* bytes of all sources, in whole sectors */
+	uint64_t sparse_size, rate;    /* bytes; bytes per second */
+	unsigned parallel;
+	bool has_backing;              /* the target gets a backing file */
+};
+
+/* Check what is asked of the target before anything is created.  0, or 1: reported. */
+int convert_check_target(struct convert *convert);
+/* Create it, unless -n, and open it.  0, or 1: reported. */
+int convert_open_target(struct convert *convert);
+
+#endif

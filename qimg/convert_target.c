@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* The target of convert: options, creation, opening, size. */
+#include "qimg/convert.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "qimg/image.h"
+#include "qimg/report.h"
+
+static int no_memory(void)
+{
+	report_error("%s", strerror(ENOMEM));
+	return 1;
+}
+
+/* -B and -F are another way to say -o backing_file and -o backing_fmt. */
+static int old_style_options(struct convert *convert)
+{
+	const struct bd_option *table = bd_create_options(convert->format);
+	const struct convert_values *values = convert->values;
+
+	if (values->backing && !image_has_option(table, "backing_file")) {
+		report_error("Backing file not supported for file format '%s'", convert->format);
+		return 1;
+	}
+	if (values->backing_format && !image_has_option(table, "backing_fmt")) {
+		report_error("Backing file format not supported for file format '%s'",
+			     convert->format);
+		return 1;
+	}
+	if ((values->backing &&
+	     bd_opts_set(convert->opts, "backing_file", values->backing) < 0) ||
+	    (values->backing_format &&
+	     bd_opts_set(convert->opts, "backing_fmt", values->backing_format) < 0))
+		return no_memory();
+	return 0;
+}
+
+static int make_options(struct convert *convert)
+{
+	struct bd_error err = { 0 };
+	char size[32];
+
+	convert->opts = bd_opts_new();
+	if (!convert->opts)
+		return no_memory();
+	if (convert->values->options &&
+	    bd_opts_parse(convert->opts, convert->values->options, NULL, &err) < 0) {
+		report_failure(&err, "%s", "");
+		return 1;
+	}
+	if (image_unknown_option(convert->opts, convert->format, convert->name))
+		return 1;
+	/* The size is the sources', whatever -o says. */
+	snprintf(size, sizeof(size), "%" PRIu64, convert->total);
+	if (bd_opts_set(convert->opts, "size", size) < 0)
+		return no_memory();
+	return old_style_options(convert);
+}
+
+static int check_format(const struct convert *convert)
+{
+	bool create = false;
+
+	if (!bd_format_known(convert->format, &create)) {
+		report_error("Unknown file format '%s'", convert->format);
+		return 1;
+	}
+	if (!create || !bd_create_options(convert->format)) {
+		report_error("Format driver '%s' does not support image creation",
+			     convert->format);
+		return 1;
+	}
+	return 0;
+}
+
+static int check_backing(struct convert *convert)
+{
+	const struct convert_values *values = convert->values;
+	const char *name = values->backing, *format = values->backing_format;
+
+	if (convert->opts) {
+		name = bd_opts_get(convert->opts, "backing_file");
+		format = bd_opts_get(convert->opts, "backing_fmt");
+	}
+	convert->has_backing = name && *name;
+	if (!convert->has_backing)
+		return 0;
+	if (values->target_is_zero) {
+		report_error("Cannot use --target-is-zero when the destination image has a "
+			     "backing file");
+		return 1;
+	}
+	if (convert->nr_src > 1) {
+		report_error("Having a backing file for the target makes no sense when "
+			     "concatenating multiple input images");
+		return 1;
+	}
+	if (convert->opts && !format) {
+		report_error("Use of backing file requires explicit backing format");
+		return 1;
+	}
+	return 0;
+}
+
+/* Formats whose clusters can be compressed say so by their options. */
+static int check_compression(const struct convert *convert)
+{
+	const struct bd_option *table = bd_create_options(convert->format);
+	const char *encryption, *prealloc;
+
+	if (!convert->opts)
+		return 0; /* an existing target is asked once it is open */
+	if (!image_has_option(table, "compression_type")) {
+		report_error("Compression not supported for this file format");
+		return 1;
+	}
+	encryption = bd_opts_get(convert->opts, "encryption");
+	prealloc = bd_opts_get(convert->opts, "preallocation");
+	if (bd_opts_get(convert->opts, "encrypt.format") ||
+	    (encryption && strcmp(encryption, "off"))) {
+		report_error("Compression and encryption not supported at the same time");
+		return 1;
+	}
+	if (prealloc && strcmp(prealloc, "off")) {
+		report_error("Compression and preallocation not supported at the same time");
+		return 1;
+	}
+	return 0;
+}
+
+/* A lone "-" is a file of that name, as it always was; who pipes us may mean the pipe. */
+static void warn_dash(const char *name)
+{
+	struct stat info;
+
+	if (strcmp(name, "-") || fstat(STDOUT_FILENO, &info) < 0 || !S_ISFIFO(info.st_mode))
+		return;
+	report_warning("'-' is a file name; standard output is /dev/stdout");
+}
+
+int convert_check_target(struct convert *convert)
+{
+	unsigned flags = 0;
+
+	if (!convert->values->no_create) {
+		if (check_format(convert) || make_options(convert))
+			return 1;
+		warn_dash(convert->name);
+	}
+	if (check_backing(convert))
+		return 1;
+	if (convert->values->compress && check_compression(convert))
+		return 1;
+	return image_cache(convert->values->target_cache, "cache", &flags);
+}
+
+static int create(struct convert *convert)
+{
+	struct bd_create_args args = {
+		.filename = convert->name,
+		.format = convert->format,
+		.opts = convert->opts,
+		.backing_unsafe = true, /* opening the target looks at it */
+		.warn = report_warn_line,
+	};
+	struct bd_error err = { 0 };
+
+	signals_remove(convert->name);
+	signals_remove(bd_opts_get(convert->opts, "data_file"));
+	if (bd_create(convert->queue, &args, &err) == 0)
+		return 0;
+	report_failure(&err, "%s: error while converting %s: ", convert->name, convert->format);
+	return 1;
+}
+
+static int check_opened(struct convert *convert)
+{
+	uint64_t size = bd_size(convert->dst);
+
+	if (convert->values->compress && !bd_can_compress(convert->dst)) {
+		report_error("Compression not supported for this file format");
+		return 1;
+	}
+	if (!convert->values->no_create || size >= convert->total)
+		return 0;
+	report_error("output file is smaller than input file\n"
+		     "The output has room for %" PRIu64 " bytes, the input has %" PRIu64 ".",
+		     size, convert->total);
+	return 1;
+}
+
+int convert_open_target(struct convert *convert)
+{
+	const struct convert_values *values = convert->values;
+	struct image_values image = {
+		.format = values->target_image_opts ? NULL : convert->format,
+		.cache = values->target_cache ? values->target_cache : "unsafe",
+		.image_opts = values->target_image_opts,
+	};
+	unsigned flags = BD_O_RDWR, cache = 0;
+
+	if (!values->no_create && create(convert))
+		return 1;
+	if (convert->sparse_size)
+		flags |= BD_O_UNMAP;
+	/* With O_DIRECT the end of the file may have to move to a whole block. */
+	if (bd_cache_mode(image.cache, &cache) == 0 && (cache & BD_O_DIRECT))
+		flags |= BD_O_RESIZE;
+	convert->dst = image_open(convert->queue, convert->name, &image, flags, "cache");
+	return !convert->dst || check_opened(convert);
+}

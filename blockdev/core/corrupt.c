@@ -4,35 +4,8 @@
 #include <stdio.h>
 
 #include "blockdev/core/format.h"
+#include "blockdev/core/report.h"
 #include "blockdev/core/slow.h"
-
-static void to_stderr(const char *line, void *user)
-{
-	(void)user;
-	fprintf(stderr, "%s\n", line);
-}
-
-static struct {
-	void (*report)(const char *line, void *user);
-	void *user;
-} sink = {to_stderr, NULL};
-
-void bd_set_report(void (*report)(const char *line, void *user), void *user)
-{
-	sink.report = report ? report : to_stderr;
-	sink.user = user;
-}
-
-void bd_report(const char *fmt, ...)
-{
-	char line[1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	sink.report(line, sink.user);
-}
 
 int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
 {

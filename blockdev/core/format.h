@@ -114,9 +114,6 @@ const struct bd_format *bd_format_find(const char *name); /* NULL: unknown */
  */
 bool bd_reads_before(const struct bd_node *node, uint64_t seq);
 
-/* One line for people through the report sink (bd_set_report). */
-void bd_report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 /*
  * Damage met while running: prints "qcow2: Marking image as corrupt: ..." once through the
  * report sink, latches node->corrupt.  Returns -EIO.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sink for lines the library says by itself, and the latch for damage met while running. */
+/* The sink for lines the library says by itself. */
 #include "blockdev/core/report.h"
 
 #include <errno.h>
@@ -37,26 +37,4 @@ void bd_report(const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
 	say(line);
-}
-
-int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
-{
-	char text[512];
-	va_list args;
-
-	(void)off;
-	(void)len;
-	if (node->corrupt)
-		return -EIO;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	node->corrupt = true;
-	if (node->flags & BD_O_RDWR)
-		bd_report("%s: Marking image as corrupt: %s; further corruption events will be "
-			  "suppressed", node->fmt->name, text);
-	else
-		bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
-			  "suppressed", node->fmt->name, text);
-	return -EIO;
 }

@@ -157,6 +157,7 @@ static void write_piece(struct align_job *job, uint64_t abs, uint64_t end, uint6
 	job->modify = lo != abs || end - abs < align;
 	if (job->modify) {
 		job->len = min_u64(end, lo + align) - abs;
+		io_event(op->file, lo != abs ? "pwritev_rmw_head" : "pwritev_rmw_tail");
 		submit_sub(job, IO_READ, lo, align);
 		return;
 	}
@@ -204,6 +205,7 @@ static void write_back(struct align_job *job)
 	uint8_t *at = job->buf + (abs - lo);
 
 	job->modify = false;
+	io_event(op->file, lo != abs ? "pwritev_rmw_after_head" : "pwritev_rmw_after_tail");
 	if (op->kind == IO_ZERO)
 		memset(at, 0, (size_t)job->len);
 	else

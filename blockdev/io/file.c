@@ -15,6 +15,10 @@ const struct io_file_ops *const io_drivers[] = {
 	&io_host_device_driver,
 	&io_null_driver,
 	&io_null_aio_driver,
+	&io_fault_driver,
+	&io_delay_driver,
+	&io_throttle_driver,
+	&io_record_driver,
 	NULL
 };
 

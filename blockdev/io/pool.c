@@ -56,11 +56,13 @@ static void *chain_pop(struct io_pool *pool, struct chain *chain)
 /* With the lock held. */
 static void push_done(struct io_pool *pool, void *item)
 {
+	bool first = !pool->done.last;
 	uint64_t one = 1;
 
-	if (!pool->done.last && write(pool->fd, &one, sizeof(one)) < 0)
-		abort(); /* a counter of 64 bits does not overflow */
+	/* The item before the wake-up: who is woken finds it. */
 	chain_push(pool, &pool->done, item);
+	if (first && write(pool->fd, &one, sizeof(one)) < 0)
+		abort(); /* a counter of 64 bits does not overflow */
 }
 
 static void *worker(void *arg)

@@ -21,7 +21,8 @@ ALL_LDFLAGS = $(LDFLAGS_CONFIG) -Wl,--gc-sections -Wl,--as-needed $(EXTRA_LDFLAG
 lib_src := $(shell find blockdev -name '*.c' | sort)
 img_src := $(filter-out $(wildcard qimg/io_*.c),$(wildcard qimg/*.c))
 # What qimg-io shares with qimg.
-shared_src := $(addprefix qimg/,human.c info_print.c object.c program.c report.c)
+shared_src := $(wildcard qimg/opts.c qimg/report.c qimg/human.c qimg/image.c qimg/object.c \
+	qimg/program.c qimg/info_print.c)
 io_src := $(wildcard qimg/io_*.c)
 vm_src := $(wildcard vkvm/*.c)
 test_src := $(wildcard tests/unit/test_*.c)

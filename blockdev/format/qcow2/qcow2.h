@@ -33,6 +33,7 @@ struct qcow2_bitmap_ext {
 
 struct qcow2 {
 	struct bd_node *node;
+	bool started;                 /* qcow2_data_start() has run */
 
 	/* header, host byte order.  Spec: header */
 	uint32_t version;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The qcow2 format's entry in the table of formats. */
+#include <string.h>
+
+#include "blockdev/format/qcow2/header.h"
+#include "blockdev/format/qcow2/open.h"
+#include "blockdev/format/qcow2/resize.h"
+
+/* Version 1 is claimed too: its images shall be refused by name, not read as raw. */
+static int probe(const uint8_t *head, size_t len)
+{
+	struct qcow2_disk_header h;
+
+	if (len < 8)
+		return 0;
+	memcpy(&h, head, 8);
+	return be32_get(h.magic) == QCOW2_MAGIC && be32_get(h.version) >= 1 ? 100 : 0;
+}
+
+static const struct bd_create_ops create_ops = {
+	.options = qcow2_create_options,
+	.create = qcow2_create,
+	.resize = qcow2_resize,
+	.measure = qcow2_measure,
+};
+
+extern const struct bd_format bd_format_qcow2;
+const struct bd_format bd_format_qcow2 = {
+	.name = "qcow2",
+	.caps = BD_CAP_BACKING | BD_CAP_COMPRESS | BD_CAP_BITMAPS | BD_CAP_METADATA,
+	.state_size = sizeof(struct qcow2),
+	.probe = probe,
+	.open = qcow2_open,
+	.close = qcow2_close,
+	.map = qcow2_map,
+	.inflate = qcow2_inflate,
+	.deflate = qcow2_deflate,
+	.write = &qcow2_write_ops,
+	.create = &create_ops,
+	.check = qcow2_check,
+	.info = qcow2_info,
+	.stats = qcow2_stats,
+};

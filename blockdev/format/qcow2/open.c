@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening an image, as a list of small steps; and closing it. */
+#include "blockdev/format/qcow2/open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/base/cleanup.h"
+#include "blockdev/core/open.h"
+#include "blockdev/core/queue.h"
+#include "blockdev/format/qcow2/header.h"
+
+int qcow2_read_padded(struct qcow2 *q, uint64_t off, void *buf, size_t len)
+{
+	int64_t length = io_length(q->node->file);
+	uint64_t there;
+
+	if (length < 0)
+		return (int)length;
+	there = off < (uint64_t)length ? min_u64((uint64_t)length - off, len) : 0;
+	memset((uint8_t *)buf + there, 0, len - there);
+	return there ? io_pread(q->node->file, off, buf, there) : 0;
+}
+
+static int read_area(struct qcow2 *q, uint8_t **area, struct bd_error *err)
+{
+	struct qcow2_disk_header start;
+	int ret = qcow2_read_padded(q, 0, &start, sizeof(start));
+
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not read qcow2 header");
+	ret = qcow2_header_start(q, &start, err);
+	if (ret < 0)
+		return ret;
+	*area = malloc(q->cluster_size);
+	if (!*area)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	ret = qcow2_read_padded(q, 0, *area, q->cluster_size);
+	return ret < 0 ? bd_fail_errno(err, ret, "Could not read qcow2 header") : 0;
+}
+
+/* A table of 64-bit numbers into memory, with its dirty flags; past the end of the file: zeros. */
+static int load_table(struct qcow2 *q, uint64_t off, uint64_t entries, uint64_t **table,
+		      uint8_t **dirty)
+{
+	uint64_t *t = malloc(entries * 8 + 8);
+	int ret = t ? qcow2_read_padded(q, off, t, entries * 8) : -ENOMEM;
+
+	*table = t;
+	*dirty = calloc(1, div_up(entries * 8, 512) + 1);
+	if (ret < 0)
+		return ret;
+	for (uint64_t i = 0; i < entries; i++) {
+		be64 disk;
+
+		memcpy(&disk, &t[i], sizeof(disk));
+		t[i] = be64_get(disk);
+	}
+	return *dirty ? 0 : -ENOMEM;
+}
+
+static int load_tables(struct qcow2 *q, struct bd_error *err)
+{
+	int ret;
+
+	if (q->node->flags & BD_O_NO_IO)
+		return 0;
+	ret = load_table(q, q->l1_off, q->l1_size, &q->l1, &q->l1_dirty);
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not read L1 table");
+	ret = load_table(q, q->reftable_off, q->reftable_size, &q->reftable, &q->reftable_dirty);
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not initialize refcount handling");
+	return 0;
+}
+
+/* The stored name as options: a plain local name, and nothing cleverer than that. */
+static int data_file_opts(struct qcow2 *q, struct bd_opts *opts, struct bd_error *err)
+{
+	const char *name = q->data_file_name;
+	const struct bd_node *node = q->node;
+
+	if (!name)
+		return bd_fail(err, -EINVAL, "'data-file' is required for this image");
+	if (node->flags & BD_O_NO_FOLLOW)
+		return bd_fail(err, -EPERM, "A second file named by the image is not allowed");
+	if (!strncmp(name, "file:", 5))
+		name += 5;
+	if (io_name_has_protocol(name))
+		return bd_fail(err, -EPERM,
+			       "Data file '%s' named by the image is no plain file name", name);
+	if (node->probed && node->flags & BD_O_RDWR)
+		return bd_fail(err, -EPERM, "Image with an external data file cannot be opened "
+					    "read/write without an explicit format");
+	return io_name_to_opts(name, opts, err);
+}
+
+static int open_data_file(struct qcow2 *q, struct bd_error *err)
+{
+	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
+	__cleanup(free) char *ref = bd_opts_take(q->node->opts, "data-file");
+	bool needed = q->incompatible & QCOW2_INCOMPAT_DATA_FILE;
+	size_t given;
+	int ret = 0;
+
+	if (!opts)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	given = bd_opts_take_prefix(q->node->opts, "data-file.", opts);
+	if (q->node->flags & BD_O_NO_IO)
+		return 0;
+	if (ref)
+		return bd_fail(err, -ENODEV, "Cannot find device='%s' nor node-name='%s'", ref,
+			       ref);
+	if (given && !needed)
+		return bd_fail(err, -EINVAL, "'data-file' can only be set for images with an "
+					     "external data file");
+	if (!needed)
+		return 0;
+	if (!given)
+		ret = data_file_opts(q, opts, err);
+	else if (!bd_opts_get(opts, "driver") && bd_opts_get(opts, "filename"))
+		ret = io_name_to_opts(bd_opts_get(opts, "filename"), opts, err);
+	if (ret < 0)
+		return ret;
+	return io_open(bd_queue_ctx(q->node->queue), opts, q->node->flags, &q->node->data, err);
+}
+
+static int check_encryption(struct qcow2 *q, struct bd_error *err)
+{
+	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
+	const char *format;
+
+	if (!opts)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	bd_opts_take_prefix(q->node->opts, "encrypt.", opts);
+	format = bd_opts_get(opts, "format");
+	if (!q->crypt_method && format)
+		return bd_fail(err, -EINVAL, "No encryption in image header, but options "
+					     "specified format '%s'", format);
+	q->node->encrypted = q->crypt_method != 0;
+	if (!q->crypt_method || q->node->flags & BD_O_NO_IO)
+		return 0;
+	if (q->crypt_method == 2 && !q->crypto_off)
+		return bd_fail(err, -EINVAL, "Missing CRYPTO header for crypt method %u",
+			       q->crypt_method);
+	if (!bd_opts_get(opts, "key-secret"))
+		return bd_fail(err, -EINVAL,
+			       "Parameter 'encrypt.key-secret' is required for cipher");
+	return bd_fail(err, -ENOTSUP, "Guest data of encrypted images cannot be read or written");
+}
+
+static int read_backing_name(struct qcow2 *q, const uint8_t *area, struct bd_error *err)
+{
+	if (!q->backing_off)
+		return 0;
+	if (q->backing_len > min_u64(QCOW2_LIMIT_BACKING_NAME, q->cluster_size - q->backing_off))
+		return bd_fail(err, -EINVAL, "Backing file name too long");
+	q->node->backing_name = strndup((const char *)area + q->backing_off, q->backing_len);
+	if (!q->node->backing_name)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	if (!*q->node->backing_name) {
+		free(q->node->backing_name);
+		q->node->backing_name = NULL;
+	}
+	return 0;
+}
+
+/* Refcounts of an image that was not closed may be stale: mend them before anything is written. */
+static int repair_dirty(struct qcow2 *q, struct bd_error *err)
+{
+	const unsigned flags = q->node->flags;
+	struct bd_check result = {0};
+	int ret;
+
+	if (!(flags & BD_O_RDWR) || flags & (BD_O_CHECK | BD_O_NO_IO) ||
+	    !(q->incompatible & QCOW2_INCOMPAT_DIRTY))
+		return 0;
+	ret = qcow2_check(q->node, BD_FIX_ERRORS | BD_FIX_LEAKS, &result, err);
+	if (ret < 0 || result.check_errors || result.corruptions)
+		return bd_fail(err, ret < 0 ? ret : -EIO, "Could not repair dirty image");
+	return 0;
+}
+
+static int start_data(struct qcow2 *q, struct bd_error *err)
+{
+	int ret;
+
+	if (q->node->flags & BD_O_NO_IO)
+		return 0;
+	ret = qcow2_data_start(q, err);
+	q->started = ret == 0;
+	return ret < 0 ? ret : repair_dirty(q, err);
+}
+
+/* What the core wants to know. */
+static void describe(struct qcow2 *q)
+{
+	struct bd_node *node = q->node;
+
+	node->cluster_size = q->cluster_size;
+	node->request_align = node->encrypted ? 512 : 1;
+	node->dirty = q->incompatible & QCOW2_INCOMPAT_DIRTY;
+	/* Clusters that exist already were preallocated: they hold what their file held. */
+	node->zero_init = !q->l1 || !q->l1_size || !q->l1[0] ||
+			  (!node->encrypted && node->data->zero_init);
+}
+
+static int open_steps(struct qcow2 *q, uint8_t **area, struct bd_error *err)
+{
+	struct bd_node *node = q->node;
+	int ret;
+
+	if ((ret = read_area(q, area, err)) < 0 ||
+	    (ret = qcow2_header_decode(q, *area, node->flags, &node->size, err)) < 0 ||
+	    (ret = load_tables(q, err)) < 0 ||
+	    (ret = qcow2_options_take(q, err)) < 0 ||
+	    (ret = qcow2_extensions_decode(q, *area, &node->backing_format, err)) < 0 ||
+	    (ret = open_data_file(q, err)) < 0 ||
+	    (ret = check_encryption(q, err)) < 0 ||
+	    (ret = read_backing_name(q, *area, err)) < 0)
+		return ret;
+	if (!(node->flags & BD_O_CHECK) && (ret = qcow2_snapshots_read(q, err)) < 0)
+		return ret;
+	describe(q);
+	return start_data(q, err);
+}
+
+static void free_all(struct qcow2 *q)
+{
+	for (size_t i = 0; i < q->nr_unknown_ext; i++)
+		free(q->unknown_ext[i].data);
+	free(q->unknown_ext);
+	free(q->unknown_fields);
+	free(q->data_file_name);
+	free(q->l2_cache_file);
+	free(q->l1);
+	free(q->l1_dirty);
+	free(q->reftable);
+	free(q->reftable_dirty);
+	qcow2_snapshots_free(q);
+}
+
+int qcow2_open(struct bd_node *node, struct bd_error *err)
+{
+	struct qcow2 *q = node->state;
+	__cleanup(free) uint8_t *area = NULL;
+	int ret;
+
+	q->node = node;
+	ret = open_steps(q, &area, err);
+	if (ret < 0) {
+		if (q->started)
+			qcow2_data_stop(q);
+		free_all(q);
+	}
+	return ret;
+}
+
+/* Damage met while running outlives the process: nobody else shall write the image unaware. */
+static int mark_corrupt(struct qcow2 *q)
+{
+	if (!q->node->corrupt || !(q->node->flags & BD_O_RDWR) || q->version < 3)
+		return 0;
+	q->incompatible |= QCOW2_INCOMPAT_CORRUPT;
+	return qcow2_header_write_features(q);
+}
+
+int qcow2_close(struct bd_node *node)
+{
+	struct qcow2 *q = qcow2_of(node);
+	int ret = mark_corrupt(q), stop = 0;
+
+	if (q->started)
+		stop = qcow2_data_stop(q);
+	free_all(q);
+	return ret < 0 ? ret : stop;
+}

@@ -42,39 +42,48 @@ static void take_minus(int *argc, char **argv, void *arg)
 	}
 }
 
-/* The new size from the old one and "N", "+N" or "-N"; 0: reported. */
-static uint64_t new_size(const char *text, uint64_t old)
-{
-	const char *digits = text[0] == '+' || text[0] == '-' ? text + 1 : text;
-	uint64_t size = 0, total = 0;
-	bool fits = true;
+/* "N", "+N" or "-N". */
+struct change {
+	char sign;      /* 0: absolute */
+	uint64_t bytes;
+};
 
-	if (!isdigit((unsigned char)digits[0]) || bd_parse_size(digits, &size) < 0) {
-		report_error("Parameter 'size' expects a non-negative number below 2^64\n"
-			     "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, "
-			     "tera-, peta-\nand exabytes, respectively.");
+static int parse_change(const char *text, struct change *change)
+{
+	change->sign = text[0] == '+' || text[0] == '-' ? text[0] : 0;
+	text += !!change->sign;
+	if (isdigit((unsigned char)text[0]) && bd_parse_size(text, &change->bytes) == 0)
 		return 0;
-	}
-	if (text[0] == '+')
-		fits = !__builtin_add_overflow(old, size, &total) && total <= INT64_MAX;
-	else if (text[0] == '-')
-		fits = !__builtin_sub_overflow(old, size, &total);
-	else
-		total = size;
-	if (fits && total > 0)
-		return total;
-	report_error("New image size must be positive");
-	return 0;
+	report_error("Parameter 'size' expects a non-negative number below 2^64\n"
+		     "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, tera-, "
+		     "peta-\nand exabytes, respectively.");
+	return 1;
 }
 
-static int resize(struct bd_node *node, const struct resize_values *values, const char *text)
+/* 0: it would not be positive, or too large. */
+static uint64_t new_size(const struct change *change, uint64_t old)
+{
+	uint64_t size = change->bytes;
+	bool bad = false;
+
+	if (change->sign == '+')
+		bad = __builtin_add_overflow(old, change->bytes, &size);
+	else if (change->sign == '-')
+		bad = __builtin_sub_overflow(old, change->bytes, &size);
+	return bad || size > INT64_MAX ? 0 : size;
+}
+
+static int resize(struct bd_node *node, const struct resize_values *values,
+		  const struct change *change)
 {
 	const char *prealloc = values->prealloc ? values->prealloc : "off";
-	uint64_t old = bd_size(node), size = new_size(text, old);
+	uint64_t old = bd_size(node), size = new_size(change, old);
 	struct bd_error err = { 0 };
 
-	if (!size)
+	if (!size) {
+		report_error("New image size must be positive");
 		return 1;
+	}
 	if (size <= old && strcmp(prealloc, "off")) {
 		report_error("Preallocation can only be used for growing images");
 		return 1;
@@ -93,7 +102,8 @@ static int resize(struct bd_node *node, const struct resize_values *values, cons
 	return 0;
 }
 
-static int open_and_resize(const char *name, const char *text, const struct resize_values *values)
+static int open_and_resize(const char *name, const struct change *change,
+			   const struct resize_values *values)
 {
 	struct bd_queue *queue = image_queue(64);
 	struct bd_node *node;
@@ -103,7 +113,7 @@ static int open_and_resize(const char *name, const char *text, const struct resi
 		return 1;
 	node = image_open(queue, name, &values->image, BD_O_RDWR | BD_O_RESIZE, "cache");
 	if (node) {
-		status = resize(node, values, text);
+		status = resize(node, values, change);
 		if (image_close(node))
 			status = 1;
 		if (!status && !values->quiet)
@@ -123,6 +133,7 @@ static int run(struct invocation *inv)
 {
 	const struct resize_values *values = inv->values;
 	int nr = inv->nr_operands + !!values->minus;
+	struct change change;
 
 	if (nr < 2)
 		return report_usage("Not enough arguments");
@@ -134,8 +145,9 @@ static int run(struct invocation *inv)
 		return report_usage("Expecting image file name and size");
 	if (image_conflict(&values->image))
 		return 1;
-	return open_and_resize(inv->operands[0],
-			       values->minus ? values->minus : inv->operands[1], values);
+	if (parse_change(values->minus ? values->minus : inv->operands[1], &change))
+		return 1;
+	return open_and_resize(inv->operands[0], &change, values);
 }
 
 const struct command cmd_resize = {

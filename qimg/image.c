@@ -37,20 +37,6 @@ bool image_conflict(const struct image_values *image)
 	return true;
 }
 
-/* QEMU's warning for a write to an image whose raw format is only a guess. */
-static void warn_probed(struct bd_node *node, const char *name)
-{
-	if (!bd_probed(node) || strcmp(bd_format_name(node), "raw"))
-		return;
-	fflush(stdout);
-	fprintf(stderr,
-		"WARNING: Image format was not specified for '%s' and probing guessed raw.\n"
-		"         Automatically detecting the format is dangerous for raw images, "
-		"write operations on block 0 will be restricted.\n"
-		"         Specify the 'raw' format explicitly to remove the restrictions.\n",
-		name);
-}
-
 struct bd_node *image_open(struct bd_queue *queue, const char *name,
 			   const struct image_values *image, unsigned flags, const char *what)
 {
@@ -80,8 +66,6 @@ struct bd_node *image_open(struct bd_queue *queue, const char *name,
 		report_failure(&err, "%s", "");
 	else if (bd_open(queue, &args, &node, &err) < 0)
 		report_failure(&err, "Could not open '%s': ", name);
-	else if (flags & BD_O_RDWR)
-		warn_probed(node, name);
 	bd_opts_free(opts);
 	return node;
 }

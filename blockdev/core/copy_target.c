@@ -69,10 +69,10 @@ static struct step next_step(const struct copy_slot *slot)
 	const struct copy_job *job = slot->job;
 	const struct bd_copy_args *args = job->args;
 	uint64_t pos = slot->write_pos, left = slot->run.len - pos;
-	bool zero = slot->run.kind == COPY_ZERO;
+	bool zero = slot->run.kind == COPY_ZERO && args->sparse_size;
 	struct step step = { .what = WRITE, .len = left };
 
-	if (slot->buf && slot->run.kind == COPY_DATA) {
+	if (slot->run.kind == COPY_DATA) {
 		const uint8_t *buf = slot->buf + pos;
 		uint64_t sector = (slot->run.off + pos) / COPY_SECTOR;
 
@@ -86,6 +86,7 @@ static struct step next_step(const struct copy_slot *slot)
 					      args->sparse_size / COPY_SECTOR, &zero);
 		}
 	}
+	/* Without holes, zeros of the source are in the buffer as data are. */
 	if (zero)
 		step.what = args->dst_is_zero ? SKIP : WRITE_ZEROES;
 	return step;

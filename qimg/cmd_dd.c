@@ -12,6 +12,7 @@
 #include "qimg/command.h"
 #include "qimg/image.h"
 #include "qimg/report.h"
+#include "qimg/stream.h"
 
 enum { BUFFER = 2 << 20 };
 
@@ -39,7 +40,7 @@ struct words {
 
 struct dd {
 	const struct words *words;
-	struct bd_node *src, *dst; /* dst == NULL: standard output */
+	struct bd_node *src, *dst;
 	uint64_t pos, end;         /* of the source */
 	uint8_t *buf;
 };
@@ -90,21 +91,6 @@ static void find_range(struct dd *dd)
 	dd->pos = dd->end;
 }
 
-static int write_stream(const uint8_t *buf, size_t len)
-{
-	while (len) {
-		ssize_t done = write(STDOUT_FILENO, buf, len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -EIO;
-		buf += done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
 static int copy(struct dd *dd)
 {
 	uint64_t start = dd->pos;
@@ -119,8 +105,7 @@ static int copy(struct dd *dd)
 				     strerror(-ret));
 			return 1;
 		}
-		ret = dd->dst ? bd_pwrite(dd->dst, dd->pos - start, dd->buf, len) :
-				write_stream(dd->buf, len);
+		ret = bd_pwrite(dd->dst, dd->pos - start, dd->buf, len);
 		if (ret < 0) {
 			report_error("error while writing to output image file: %s",
 				     strerror(-ret));
@@ -192,7 +177,10 @@ static int run_dd(const struct words *words, const struct dd_values *values, con
 	if (!dd.src)
 		goto out;
 	find_range(&dd);
-	status = words->out ? to_image(queue, &dd, format) : copy(&dd);
+	if (words->out)
+		status = to_image(queue, &dd, format);
+	else
+		status = stream_range(dd.src, dd.pos, dd.end, STDOUT_FILENO);
 	bd_close(dd.src);
 out:
 	free(dd.buf);

@@ -50,6 +50,8 @@ struct bd_node *image_open(struct bd_queue *queue, const char *name,
 		return NULL;
 	if (image->force_share)
 		args.flags |= BD_O_FORCE_SHARE;
+	if (getenv("QIMG_CONFINE"))
+		args.flags |= BD_O_NO_FOLLOW;
 	if (image->force_share && (flags & BD_O_RDWR)) {
 		report_error("Could not open '%s': force-share=on can only be used with "
 			     "read-only images", name);

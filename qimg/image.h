@@ -16,6 +16,8 @@ struct bd_queue *image_queue(unsigned depth);
  * Open @name as @image says (format or option string, force-share, cache mode).
  * @cache: mode if image->cache is NULL.  @what: "source cache" or "cache", for the message.
  * @flags: BD_O_*.  Returns NULL after reporting.
+ * With the environment variable QIMG_CONFINE set to anything, no second file that an image names
+ * (backing file, data file) is opened.
  */
 struct bd_node *image_open(struct bd_queue *queue, const char *name,
 			   const struct image_values *image, unsigned flags, const char *what);

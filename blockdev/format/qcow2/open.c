@@ -41,15 +41,13 @@ static int read_area(struct qcow2 *q, uint8_t **area, struct bd_error *err)
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not read qcow2 header") : 0;
 }
 
-/* A table of 64-bit numbers into memory, with its dirty flags; past the end of the file: zeros. */
-static int load_table(struct qcow2 *q, uint64_t off, uint64_t entries, uint64_t **table,
-		      uint8_t **dirty)
+/* A table of 64-bit numbers into memory; past the end of the file: zeros. */
+static int load_table(struct qcow2 *q, uint64_t off, uint64_t entries, uint64_t **table)
 {
 	uint64_t *t = malloc(entries * 8 + 8);
 	int ret = t ? qcow2_read_padded(q, off, t, entries * 8) : -ENOMEM;
 
 	*table = t;
-	*dirty = calloc(1, div_up(entries * 8, 512) + 1);
 	if (ret < 0)
 		return ret;
 	for (uint64_t i = 0; i < entries; i++) {
@@ -58,7 +56,7 @@ static int load_table(struct qcow2 *q, uint64_t off, uint64_t entries, uint64_t 
 		memcpy(&disk, &t[i], sizeof(disk));
 		t[i] = be64_get(disk);
 	}
-	return *dirty ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int load_tables(struct qcow2 *q, struct bd_error *err)
@@ -67,10 +65,10 @@ static int load_tables(struct qcow2 *q, struct bd_error *err)
 
 	if (q->node->flags & BD_O_NO_IO)
 		return 0;
-	ret = load_table(q, q->l1_off, q->l1_size, &q->l1, &q->l1_dirty);
+	ret = load_table(q, q->l1_off, q->l1_size, &q->l1);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not read L1 table");
-	ret = load_table(q, q->reftable_off, q->reftable_size, &q->reftable, &q->reftable_dirty);
+	ret = load_table(q, q->reftable_off, q->reftable_size, &q->reftable);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not initialize refcount handling");
 	return 0;
@@ -236,9 +234,7 @@ static void free_all(struct qcow2 *q)
 	free(q->data_file_name);
 	free(q->l2_cache_file);
 	free(q->l1);
-	free(q->l1_dirty);
 	free(q->reftable);
-	free(q->reftable_dirty);
 	qcow2_snapshots_free(q);
 }
 

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Creating an image: check the options, look at the backing file, announce, let the format work. */
+#include "blockdev/include/create.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "blockdev/base/cleanup.h"
+#include "blockdev/base/path.h"
+#include "blockdev/base/strbuf.h"
+#include "blockdev/core/open.h"
+
+static const struct bd_option *find_option(const struct bd_option *table, const char *name)
+{
+	for (; table->name; table++)
+		if (!strcmp(table->name, name))
+			return table;
+	return NULL;
+}
+
+static int bad_key(const char *key, const char *format, struct bd_error *err)
+{
+	if (!strcmp(key, "backing_file"))
+		return bd_fail(err, -EINVAL, "Backing file not supported for file format '%s'",
+			       format);
+	if (!strcmp(key, "backing_fmt"))
+		return bd_fail(err, -EINVAL,
+			       "Backing file format not supported for file format '%s'", format);
+	return bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
+}
+
+/* Is the value one of the option's type?  Sizes become plain numbers. */
+static int check_value(struct bd_opts *opts, const struct bd_option *option, struct bd_error *err)
+{
+	const char *text = bd_opts_get(opts, option->name);
+	uint64_t number;
+	char plain[24];
+	bool flag;
+
+	switch (option->type) {
+	case BD_OPT_BOOL:
+		if (bd_parse_bool(text, &flag) < 0)
+			return bd_fail(err, -EINVAL, "Parameter '%s' expects 'on' or 'off'",
+				       option->name);
+		return 0;
+	case BD_OPT_NUMBER:
+		if (bd_parse_u64(text, &number) < 0)
+			return bd_fail(err, -EINVAL, "Parameter '%s' expects a number",
+				       option->name);
+		return 0;
+	case BD_OPT_SIZE:
+		if (bd_parse_size(text, &number) < 0) {
+			bd_fail(err, -EINVAL, "Parameter '%s' expects a non-negative number below "
+					      "2^64", option->name);
+			bd_hint(err, "Optional suffix k, M, G, T, P or E means kilo-, mega-, "
+				     "giga-, tera-, peta-\nand exabytes, respectively.");
+			return -EINVAL;
+		}
+		snprintf(plain, sizeof(plain), "%llu", (unsigned long long)number);
+		return bd_opts_set(opts, option->name, plain);
+	default:
+		return 0;
+	}
+}
+
+static int check_options(const struct bd_create_args *args, const struct bd_format *fmt,
+			 struct bd_error *err)
+{
+	const struct bd_option *protocol = bd_protocol_create_options(args->filename);
+
+	for (size_t i = 0; i < bd_opts_count(args->opts); i++) {
+		const char *key = bd_opts_key(args->opts, i);
+		const struct bd_option *option = find_option(fmt->create->options, key);
+		int ret;
+
+		if (!option)
+			option = find_option(protocol, key);
+		if (!option)
+			return bad_key(key, fmt->name, err);
+		ret = check_value(args->opts, option, err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int add_defaults(struct bd_opts *opts, const struct bd_option *table)
+{
+	for (; table->name; table++) {
+		int ret;
+
+		if (!table->def || bd_opts_get(opts, table->name))
+			continue;
+		ret = bd_opts_set(opts, table->name, table->def);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* What the name of the backing file means, seen from the new image. */
+static char *full_backing_name(const char *filename, const char *backing)
+{
+	if (!strncmp(filename, "file:", 5))
+		filename += 5;
+	if (bd_path_has_protocol(backing) || bd_path_is_absolute(backing))
+		return strdup(backing);
+	return bd_path_combine(filename, backing);
+}
+
+static int open_backing(struct bd_queue *queue, const struct bd_create_args *args,
+			const char *backing, struct bd_node **out, struct bd_error *err)
+{
+	__cleanup(free) char *full = full_backing_name(args->filename, backing);
+	struct bd_open_args open_args = {
+		.filename = full,
+		.format = bd_opts_get(args->opts, "backing_fmt"),
+		.flags = BD_O_NO_IO | BD_O_FORCE_SHARE,
+	};
+	int ret;
+
+	if (!full)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	ret = bd_open(queue, &open_args, out, err);
+	if (ret < 0)
+		bd_hint(err, "Could not open backing image.");
+	return ret;
+}
+
+static int set_size(struct bd_opts *opts, uint64_t size)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+	return bd_opts_set(opts, "size", text);
+}
+
+/* The backing file must be there and named with its format; it lends its size. */
+static int look_at_backing(struct bd_queue *queue, struct bd_create_args *args,
+			   struct bd_error *err)
+{
+	const char *backing = bd_opts_get(args->opts, "backing_file");
+	const char *format = bd_opts_get(args->opts, "backing_fmt");
+	struct bd_node *node = NULL;
+	int ret = 0;
+
+	if (!backing)
+		return 0;
+	if (!*backing)
+		return bd_fail(err, -EINVAL, "Expected backing file name, got empty string");
+	if (!strcmp(backing, args->filename))
+		return bd_fail(err, -EINVAL, "Error: Trying to create an image with the same "
+					     "filename as the backing file");
+	if (!args->backing_unsafe)
+		ret = open_backing(queue, args, backing, &node, err);
+	if (ret < 0)
+		return ret;
+	if (!format) {
+		ret = bd_fail(err, -EINVAL, "Backing file specified without backing format");
+		if (node)
+			bd_hint(err, "Detected format of %s.", bd_format_name(node));
+	} else if (node && !bd_opts_get(args->opts, "size")) {
+		ret = set_size(args->opts, bd_size(node));
+	}
+	bd_close(node);
+	return ret;
+}
+
+static void add_value(struct strbuf *line, const struct bd_option *option, const char *value)
+{
+	bd_strbuf_addf(line, " %s=", option->name);
+	for (; *value; value++) {
+		if (*value == ',')
+			bd_strbuf_addc(line, ',');
+		bd_strbuf_addc(line, *value);
+	}
+}
+
+static void add_values(struct strbuf *line, const struct bd_option *table,
+		       const struct bd_option *except, const struct bd_opts *opts)
+{
+	for (; table->name; table++) {
+		const char *value = bd_opts_get(opts, table->name);
+
+		if (value && !(except && find_option(except, table->name)))
+			add_value(line, table, value);
+	}
+}
+
+static void announce(const struct bd_create_args *args, const struct bd_format *fmt)
+{
+	struct strbuf line = {0};
+
+	if (!args->announce)
+		return;
+	bd_strbuf_addf(&line, "Formatting '%s', fmt=%s", args->filename, fmt->name);
+	add_values(&line, fmt->create->options, NULL, args->opts);
+	add_values(&line, bd_protocol_create_options(args->filename), fmt->create->options,
+		   args->opts);
+	if (!line.failed)
+		args->announce(line.text, args->user);
+	bd_strbuf_free(&line);
+}
+
+static int run_create(struct bd_queue *queue, const struct bd_create_args *args,
+		      const struct bd_format *fmt, struct bd_error *err)
+{
+	const char *path = strncmp(args->filename, "file:", 5) ? args->filename
+							       : args->filename + 5;
+	bool hint = find_option(fmt->create->options, "cluster_size") != NULL;
+	struct stat info;
+	bool fresh = lstat(path, &info) < 0 && errno == ENOENT;
+	int ret = fmt->create->create(queue, args->filename, args->opts, err);
+
+	if (ret < 0 && fresh)
+		unlink(path);
+	if (ret == -EFBIG)
+		return bd_fail(err, ret, "The image size is too large for file format '%s'%s",
+			       fmt->name, hint ? " (try using a larger cluster size)" : "");
+	return ret;
+}
+
+int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_error *err)
+{
+	const struct bd_format *fmt = bd_format_find(args->format);
+	int ret;
+
+	if (!fmt)
+		return bd_fail(err, -EINVAL, "Unknown file format '%s'", args->format);
+	if (!fmt->create || !fmt->create->create)
+		return bd_fail(err, -ENOTSUP, "Format driver '%s' does not support image creation",
+			       fmt->name);
+	if ((ret = check_options(args, fmt, err)) < 0 ||
+	    (ret = look_at_backing(queue, args, err)) < 0)
+		return ret;
+	if (!bd_opts_get(args->opts, "size"))
+		return bd_fail(err, -EINVAL, "Image creation needs a size parameter");
+	ret = add_defaults(args->opts, fmt->create->options);
+	if (ret < 0)
+		return bd_fail(err, ret, "Out of memory");
+	announce(args, fmt);
+	return run_create(queue, args, fmt, err);
+}

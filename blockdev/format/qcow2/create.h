@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of a new image, checked; shared by create and measure. */
+#ifndef QCOW2_CREATE_H
+#define QCOW2_CREATE_H
+
+#include "blockdev/format/qcow2/qcow2.h"
+
+struct qcow2_new {
+	uint64_t size;            /* guest bytes, a multiple of 512 */
+	uint32_t version;
+	uint32_t cluster_size;
+	unsigned refcount_order;
+	uint8_t compression_type;
+	bool extended_l2, lazy_refcounts, data_file_raw;
+	/* texts: borrowed from the options; NULL: not given */
+	const char *prealloc;     /* never NULL */
+	const char *backing_file, *backing_fmt, *data_file;
+};
+
+/* Check @opts with QEMU's rules and messages. */
+int qcow2_new_parse(const struct bd_opts *opts, struct qcow2_new *new, struct bd_error *err);
+
+#endif

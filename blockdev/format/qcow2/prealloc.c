@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Preallocation: clusters for a guest range, with or without the host's space behind them. */
+#include <errno.h>
+#include <string.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/format/qcow2/resize.h"
+
+/* Host bytes behind the last mapped cluster of guest range [off, off+len). */
+static int mapped_end(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *end)
+{
+	uint64_t stop = off + len;
+
+	while (off < stop) {
+		struct bd_extent ext[64];
+		int nr = qcow2_map(q->node, off, stop - off, ext, 64, NULL);
+
+		if (nr <= 0)
+			return nr ? nr : -EIO;
+		for (int i = 0; i < nr; i++)
+			if (ext[i].flags & BD_EXTENT_HAS_OFFSET)
+				*end = max_u64(*end, ext[i].host_off + ext[i].len);
+		off = ext[nr - 1].guest_off + ext[nr - 1].len;
+	}
+	*end = round_up(*end, q->cluster_size);
+	return 0;
+}
+
+/* Host bytes behind the last table. */
+static uint64_t tables_end(const struct qcow2 *q)
+{
+	uint64_t last = q->reftable_off + ((uint64_t)(q->reftable_clusters - 1) << q->cluster_bits);
+
+	for (uint32_t i = 0; i < q->l1_size; i++)
+		last = max_u64(last, q->l1[i] & QCOW2_OFFSET_MASK);
+	for (uint32_t i = 0; i < q->reftable_size; i++)
+		last = max_u64(last, q->reftable[i] & ~UINT64_C(0x1ff));
+	last += q->cluster_size;
+	return max_u64(last, round_up(q->l1_off + (uint64_t)q->l1_size * 8, q->cluster_size));
+}
+
+/*
+ * Make room at the end of the file, so that the new clusters come to lie in space the host has
+ * reserved.  A little too much is cut off afterwards.
+ */
+static int reserve(struct qcow2 *q, uint64_t len, const char *mode, struct bd_error *err)
+{
+	uint64_t data = div_up(len, q->cluster_size) + 1;
+	uint64_t l2 = (data >> q->l2_bits) + 2;
+	uint64_t blocks = (data + l2) / ((uint64_t)q->cluster_size * 8 >> q->refcount_order) + 2;
+	int64_t length = io_length(q->node->file);
+	uint64_t end;
+
+	if (length < 0)
+		return bd_fail_errno(err, (int)length, "Could not get the size of the image file");
+	end = round_up((uint64_t)length, q->cluster_size) +
+	      ((data + l2 + blocks) << q->cluster_bits);
+	return io_resize(q->node->file, end, mode, err);
+}
+
+/* The file ends with the last cluster in use. */
+static int trim(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_error *err)
+{
+	uint64_t end = tables_end(q);
+	int ret = mapped_end(q, off, len, &end);
+
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not map the preallocated range");
+	return io_resize(q->node->file, end, "off", err);
+}
+
+int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char *mode,
+			 struct bd_error *err)
+{
+	bool external = q->incompatible & QCOW2_INCOMPAT_DATA_FILE;
+	bool space = !strcmp(mode, "falloc") || !strcmp(mode, "full");
+	int ret = 0;
+
+	if (!len || !strcmp(mode, "off"))
+		return 0;
+	if (space && !external)
+		ret = reserve(q, len, mode, err);
+	if (ret == 0)
+		ret = qcow2_preallocate(q, off, len, err);
+	return ret < 0 || external ? ret : trim(q, off, len, err);
+}

@@ -47,7 +47,7 @@ struct io_op {
 	struct iovec *iov;           /* not changed; must live until done() */
 	int niov;
 	int fd;                      /* IO_POLL only */
-	int res;                     /* out: 0, or a negative errno (short transfers are repaired) */
+	int res;                     /* out: 0 or negative errno; short transfers are repaired */
 	void (*done)(struct io_op *op);
 	void *user;                  /* the caller's */
 

@@ -138,6 +138,7 @@ int io_open(struct io_ctx *ctx, struct bd_opts *opts, unsigned flags, struct io_
 {
 	__cleanup(free) char *driver = NULL;
 	const struct io_file_ops *ops;
+	unsigned asked = flags;
 	int ret;
 
 	*out = NULL;
@@ -153,6 +154,8 @@ int io_open(struct io_ctx *ctx, struct bd_opts *opts, unsigned flags, struct io_
 	ret = ops->open(ctx, opts, flags, out, err);
 	if (ret < 0)
 		return ret;
+	(*out)->flags_on = flags & ~asked;
+	(*out)->flags_off = asked & ~flags;
 	if (bd_opts_count(opts)) {
 		io_close(*out);
 		*out = NULL;
@@ -215,6 +218,7 @@ int io_reopen(struct io_file *file, unsigned flags, struct bd_error *err)
 {
 	int ret = 0;
 
+	flags = (flags | file->flags_on) & ~file->flags_off;
 	if (file->ops->reopen)
 		ret = file->ops->reopen(file, flags, err);
 	else if (file->child)
@@ -239,7 +243,7 @@ static int run_blocking(struct io_op *op)
 	op->user = &finished;
 	io_submit(op);
 	while (!finished) {
-		/* The operation is on this stack: an engine that fails has nothing to go back to. */
+		/* The operation is on this stack: there is no way back from a broken engine. */
 		if (io_ctx_poll(op->file->ctx, true) < 0)
 			abort();
 	}

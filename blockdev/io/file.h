@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* struct io_file: what an operation is addressed to.  Local files, null-co, and stackable filters. */
+/* struct io_file: what an operation is addressed to: local files, null-co, stackable filters. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -36,7 +36,7 @@ struct io_file_ops {
 	void (*event)(struct io_file *file, const char *name);
 	/* Optional: bytes really used on the host, < 0: unknown. */
 	int64_t (*allocated)(struct io_file *file);
-	/* Optional: blkdebug's break, resume, remove_break; wait: is a request suspended at @tag. */
+	/* Optional: blkdebug's break, resume, remove_break; is a request suspended at @tag. */
 	int (*breakpoint)(struct io_file *file, const char *event, const char *tag);
 	int (*remove_break)(struct io_file *file, const char *tag);
 	int (*resume)(struct io_file *file, const char *tag);
@@ -50,6 +50,7 @@ struct io_file {
 	char *filename;          /* as a person would write it; never NULL */
 	char *exact;             /* local files: the plain path; NULL for others */
 	unsigned flags;          /* BD_O_* it was opened with */
+	unsigned flags_on, flags_off; /* BD_O_* its own options set and cleared; outlive reopen */
 	uint32_t request_align;  /* offsets and lengths the driver takes as they are; bytes, 1.. */
 	uint32_t buffer_align;   /* memory alignment wanted; bytes, 1.. */
 	uint32_t max_transfer;   /* bytes an operation may have; 0: no limit */

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* io/: the steps of one operation; timers and the simulated clock. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blockdev/io/file.h"
+#include "blockdev/io/op.h"
+
+static char path[64];
+static struct io_ctx *ctx;
+
+/* NULL: the engine is not in this build or not on this machine. */
+static struct io_ctx *new_ctx(const char *name, unsigned depth)
+{
+	struct bd_error err = {0};
+	struct io_ctx *new = NULL;
+	int ret = io_ctx_new(*name ? name : NULL, depth, &new, &err);
+
+	ck_assert_msg(ret == 0 || ret == -ENOTSUP, "%s: %s", name, err.msg);
+	return new;
+}
+
+static struct io_file *open_file(struct io_ctx *on, unsigned flags, struct bd_error *err)
+{
+	struct bd_opts *opts = bd_opts_new();
+	struct io_file *file = NULL;
+	int ret = io_name_to_opts(path, opts, err);
+
+	if (ret == 0)
+		ret = io_open(on, opts, flags, &file, err);
+	ck_assert_int_eq(ret == 0, file != NULL);
+	bd_opts_free(opts);
+	return file;
+}
+
+static void create(uint64_t size)
+{
+	struct bd_error err = {0};
+	int ret;
+
+	unlink(path);
+	ret = io_create(ctx, path, size, "off", NULL, &err);
+	ck_assert_msg(ret == 0, "%s", err.msg);
+}
+
+static struct io_file *open_ok(unsigned flags)
+{
+	struct bd_error err = {0};
+	struct io_file *file = open_file(ctx, flags, &err);
+
+	ck_assert_msg(file != NULL, "%s", err.msg);
+	return file;
+}
+
+static void set_up(void)
+{
+	snprintf(path, sizeof(path), "test-io-%d.tmp", (int)getpid());
+	ctx = new_ctx("", 16);
+}
+
+static void tear_down(void)
+{
+	io_ctx_free(ctx);
+	ctx = NULL;
+	unlink(path);
+}
+
+/* --- one operation's steps --------------------------------------------------------------- */
+
+static struct io_file fake_file;
+
+static struct io_op *start(struct io_op *op, enum io_kind kind, struct iovec *iov, int niov)
+{
+	fake_file = (struct io_file){ .fd = -1, .request_align = 1, .can_zero = true };
+	*op = (struct io_op){ .kind = kind, .file = &fake_file, .off = 100, .len = 30,
+			      .iov = iov, .niov = niov };
+	ck_assert(!io_op_start(op));
+	return op;
+}
+
+/* What the engine is asked next, after the kernel's answer @raw. */
+static bool answer(struct io_op *op, int64_t raw, struct io_step *step)
+{
+	op->raw = raw;
+	if (io_op_finish(op))
+		return true;
+	io_op_step(op, step);
+	return false;
+}
+
+START_TEST(steps_short)
+{
+	char buf[30];
+	struct iovec iov[3] = { { buf, 10 }, { buf + 10, 10 }, { buf + 20, 10 } };
+	struct io_step step;
+	struct io_op op;
+
+	io_op_step(start(&op, IO_WRITE, iov, 3), &step);
+	ck_assert_int_eq(step.niov, 3);
+	ck_assert(!answer(&op, -EINTR, &step));
+	ck_assert_int_eq(step.niov, 3);
+	ck_assert(!answer(&op, -EAGAIN, &step));
+	ck_assert(step.async);
+	ck_assert(!answer(&op, 13, &step));
+	ck_assert_uint_eq(step.off, 113);
+	ck_assert_int_eq(step.niov, 1);
+	ck_assert_ptr_eq(step.iov[0].iov_base, buf + 13);
+	ck_assert_uint_eq(step.len, 7);
+	ck_assert(!answer(&op, 7, &step));
+	ck_assert_uint_eq(step.off, 120);
+	ck_assert_ptr_eq(step.iov[0].iov_base, buf + 20);
+	ck_assert(answer(&op, 10, &step));
+	ck_assert_int_eq(op.res, 0);
+	io_op_step(start(&op, IO_WRITE, iov, 3), &step);
+	ck_assert(answer(&op, 0, &step));
+	ck_assert_int_eq(op.res, -ENOSPC);
+	io_op_step(start(&op, IO_READ, iov, 3), &step);
+	ck_assert(answer(&op, -EIO, &step));
+	ck_assert_int_eq(op.res, -EIO);
+}
+END_TEST
+
+START_TEST(steps_again)
+{
+	char buf[30];
+	struct iovec iov = { buf, 30 };
+	struct io_step step;
+	struct io_op op;
+	int tries = 0;
+
+	start(&op, IO_READ, &iov, 1);
+	while (!answer(&op, -EAGAIN, &step) && tries < 100000)
+		tries++;
+	ck_assert_int_lt(tries, 100000);
+	ck_assert_int_eq(op.res, -EIO);
+}
+END_TEST
+
+/* Zeros: one way after the other, and what the host refused once is not asked again. */
+START_TEST(steps_zero)
+{
+	struct io_step step;
+	struct io_op op;
+
+	start(&op, IO_ZERO, NULL, 0);
+	op.flags = IO_UNMAP;
+	ck_assert(!io_op_start(&op));
+	io_op_step(&op, &step);
+	ck_assert_int_eq(step.mode, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+	ck_assert(!answer(&op, -EOPNOTSUPP, &step));
+	ck_assert_int_eq(step.mode, FALLOC_FL_ZERO_RANGE);
+	ck_assert(!answer(&op, -EOPNOTSUPP, &step));
+	ck_assert_int_eq(step.verb, IO_STEP_WRITE);
+	ck_assert_uint_eq(step.off, 100);
+	ck_assert(answer(&op, 30, &step));
+	ck_assert_int_eq(op.res, 0);
+	ck_assert(fake_file.no_punch && fake_file.no_zero_range && !fake_file.can_zero);
+	op = (struct io_op){ .kind = IO_ZERO, .flags = IO_NO_FALLBACK, .file = &fake_file,
+			     .len = 1 };
+	ck_assert(io_op_start(&op));
+	ck_assert_int_eq(op.res, -ENOTSUP);
+	op.kind = IO_DISCARD;
+	ck_assert(io_op_start(&op));
+	ck_assert_int_eq(op.res, 0);
+}
+END_TEST
+
+START_TEST(steps_flush)
+{
+	struct io_step step;
+	struct io_op op;
+
+	start(&op, IO_FLUSH, NULL, 0);
+	io_op_step(&op, &step);
+	ck_assert_int_eq(step.verb, IO_STEP_SYNC);
+	ck_assert(answer(&op, -EIO, &step));
+	ck_assert_int_eq(op.res, -EIO);
+	/* The kernel forgets after a failure; we do not. */
+	ck_assert(io_op_start(&op));
+	ck_assert_int_eq(op.res, -EIO);
+	fake_file.broken = false;
+	fake_file.flags = BD_O_NO_FLUSH;
+	ck_assert(io_op_start(&op));
+	ck_assert_int_eq(op.res, 0);
+}
+END_TEST
+
+/* --- time -------------------------------------------------------------------------------- */
+
+static struct {
+	int fired[4];
+	int nr;
+} fired;
+
+static void on_timer(struct io_timer *timer)
+{
+	fired.fired[fired.nr++] = *(int *)timer->user;
+}
+
+START_TEST(timers_in_order)
+{
+	int names[3] = { 1, 2, 3 };
+	struct io_timer timers[3];
+	uint64_t begin;
+
+	fired.nr = 0; /* one iteration per kind of clock */
+	for (int i = 0; i < 3; i++) {
+		timers[i] = (struct io_timer){ .fire = on_timer, .user = &names[i] };
+		list_init(&timers[i].link);
+	}
+	if (_i)
+		io_ctx_simulate_clock(ctx);
+	begin = io_ctx_now(ctx);
+	io_timer_add(ctx, &timers[0], begin + 3000000);
+	io_timer_add(ctx, &timers[1], begin + 1000000);
+	io_timer_add(ctx, &timers[2], begin + 2000000);
+	io_timer_cancel(&timers[2]);
+	io_timer_cancel(&timers[2]);
+	ck_assert_uint_eq(io_ctx_pending(ctx), 2);
+	while (io_ctx_pending(ctx))
+		ck_assert_int_eq(io_ctx_poll(ctx, true), 1);
+	ck_assert_int_eq(fired.nr, 2);
+	ck_assert_int_eq(fired.fired[0], 2);
+	ck_assert_int_eq(fired.fired[1], 1);
+	ck_assert_uint_ge(io_ctx_now(ctx), begin + 3000000);
+	if (_i)
+		ck_assert_uint_eq(io_ctx_now(ctx), begin + 3000000);
+	ck_assert_int_eq(io_ctx_poll(ctx, true), 0);
+}
+END_TEST
+
+/* An hour passes at once, but not before what is in flight. */
+START_TEST(simulated_clock)
+{
+	uint64_t begin;
+	struct bd_opts *opts = bd_opts_new();
+	struct bd_error err = {0};
+	struct io_file *file = NULL, *real;
+	char buf[512];
+
+	create(4096);
+	real = open_ok(0);
+	io_ctx_simulate_clock(ctx);
+	bd_opts_parse(opts, "null-co,latency-ns=3600000000000,size=1M", "driver", &err);
+	ck_assert_int_eq(io_open(ctx, opts, 0, &file, &err), 0);
+	begin = io_ctx_now(ctx);
+	ck_assert_int_eq(io_pread(real, 0, buf, sizeof(buf)), 0);
+	ck_assert_uint_eq(io_ctx_now(ctx), begin);
+	ck_assert_int_eq(io_pread(file, 0, buf, sizeof(buf)), 0);
+	ck_assert_uint_eq(io_ctx_now(ctx), begin + 3600000000000u);
+	io_close(file);
+	io_close(real);
+	bd_opts_free(opts);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("op");
+	TCase *tcase = tcase_create("op");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, steps_short);
+	tcase_add_test(tcase, steps_again);
+	tcase_add_test(tcase, steps_zero);
+	tcase_add_test(tcase, steps_flush);
+	tcase_add_loop_test(tcase, timers_in_order, 0, 2);
+	tcase_add_test(tcase, simulated_clock);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_set_fork_status(runner, CK_NOFORK);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* How large an image would be.  Like: qemu-img measure. */
+#include <errno.h>
+#include <string.h>
+
+#include "blockdev/base/bits.h"
+#include "blockdev/format/qcow2/bitmap.h"
+#include "blockdev/format/qcow2/create.h"
+#include "blockdev/format/qcow2/layout.h"
+
+/* Bytes of refcount structures that count @clusters clusters and themselves. */
+static uint64_t refcount_bytes(const struct qcow2_new *new, uint64_t clusters)
+{
+	uint64_t per_block = (uint64_t)new->cluster_size * 8 >> new->refcount_order;
+	uint64_t blocks = 0, tables = 0, last;
+
+	do {
+		last = blocks + tables;
+		blocks = div_up(clusters + last, per_block);
+		tables = div_up(blocks, new->cluster_size / 8);
+	} while (blocks + tables != last);
+	return last * new->cluster_size;
+}
+
+/* Bytes of a file that maps and holds every cluster. */
+static int full_size(const struct qcow2_new *new, uint64_t size, uint64_t *bytes,
+		     struct bd_error *err)
+{
+	uint64_t cluster = new->cluster_size, entry = new->extended_l2 ? 16 : 8;
+	uint64_t l2 = round_up(size / cluster, cluster / entry) * entry;
+	uint64_t l1 = round_up(l2 / cluster, cluster / 8) * 8;
+	uint64_t meta = cluster + l2 + l1;
+
+	if (l2 / cluster > QCOW2_LIMIT_L1_BYTES / 8)
+		return bd_fail(err, -EFBIG, "The image size is too large (try using a larger "
+					    "cluster size)");
+	*bytes = size + meta + refcount_bytes(new, (meta + size) / cluster);
+	return 0;
+}
+
+/* Bytes of target clusters that the source has data for. */
+static int data_size(const struct qcow2_new *new, struct bd_node *src, uint64_t *bytes,
+		     struct bd_error *err)
+{
+	uint64_t off = 0, cluster = new->cluster_size;
+
+	*bytes = 0;
+	while (off < src->size) {
+		struct bd_extent ext[64];
+		int nr = bd_map(src, off, src->size - off, ext, 64);
+
+		if (nr <= 0)
+			return bd_fail_errno(err, nr ? nr : -EIO, "Unable to get block status");
+		for (int i = 0; i < nr; i++) {
+			uint64_t end = ext[i].guest_off + ext[i].len;
+
+			if (ext[i].kind <= BD_ZERO || ext[i].flags & BD_EXTENT_SPARSE || end <= off) {
+				off = max_u64(off, end);
+				continue;
+			}
+			/* Clusters seen so far are not counted again. */
+			off = max_u64(off, ext[i].guest_off);
+			end = round_up(end, cluster);
+			*bytes += off % cluster + end - off;
+			off = end;
+		}
+	}
+	return 0;
+}
+
+struct bitmap_sum {
+	const struct qcow2_new *new;
+	uint64_t disk, bytes, dir;
+};
+
+static int add_bitmap(const struct qcow2_bitmap *bitmap, void *user)
+{
+	struct bitmap_sum *sum = user;
+	uint64_t bits = div_up(sum->disk, UINT64_C(1) << bitmap->granularity_bits);
+	uint64_t clusters = div_up(div_up(bits, 8), sum->new->cluster_size);
+
+	sum->bytes += clusters * sum->new->cluster_size +
+		      round_up(clusters * 8, sum->new->cluster_size);
+	sum->dir += round_up(sizeof(struct qcow2_disk_bitmap) + strlen(bitmap->name), 8);
+	return 0;
+}
+
+static int bitmap_size(const struct qcow2_new *new, struct bd_node *src, struct bd_measure *out,
+		       struct bd_error *err)
+{
+	struct bitmap_sum sum = { .new = new, .disk = src->size };
+	int ret;
+
+	if (new->version < 3 || strcmp(src->fmt->name, "qcow2"))
+		return 0;
+	out->has_bitmaps = true;
+	ret = qcow2_bitmaps_each(qcow2_of(src), add_bitmap, &sum, err);
+	out->bitmaps = sum.bytes + round_up(sum.dir, new->cluster_size);
+	return ret;
+}
+
+int qcow2_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
+		  struct bd_error *err)
+{
+	struct qcow2_new new;
+	uint64_t size, needed = 0;
+	int ret = qcow2_new_parse(opts, &new, err);
+
+	if (ret < 0)
+		return ret;
+	if (src)
+		new.size = src->size;
+	if (new.size > INT64_MAX / 2)
+		return bd_fail(err, -EFBIG, "The image size is too large (try using a larger "
+					    "cluster size)");
+	size = round_up(new.size, new.cluster_size);
+	ret = full_size(&new, size, &out->fully_allocated, err);
+	if (ret == 0 && src)
+		ret = data_size(&new, src, &needed, err);
+	if (ret == 0 && src)
+		ret = bitmap_size(&new, src, out, err);
+	if (ret < 0)
+		return ret;
+	if (new.backing_file || !strcmp(new.prealloc, "falloc") || !strcmp(new.prealloc, "full"))
+		needed = size;
+	out->required = out->fully_allocated - size + needed;
+	return 0;
+}

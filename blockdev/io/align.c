@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that take only aligned requests (O_DIRECT, a filter with an alignment): anything else is
- * carried out in pieces through an aligned buffer, writes of part of a block by reading the block
+ * Files that take only aligned or short requests (O_DIRECT, a filter with limits): anything else
+ * is carried out in pieces through an aligned buffer, writes of part of a block by reading the block
  * first.  Such a read-modify-write holds its blocks against every other write of the file.
  */
 #include <errno.h>
@@ -144,7 +144,7 @@ static void read_piece(struct align_job *job, uint64_t abs, uint64_t end, uint64
 {
 	uint64_t lo = round_down(abs, align);
 
-	end = min_u64(end, lo + BOUNCE_MAX);
+	end = min_u64(end, lo + job->room);
 	job->len = end - abs;
 	submit_sub(job, IO_READ, lo, round_up(end, align) - lo);
 }
@@ -237,18 +237,18 @@ static void piece_done(struct io_op *sub)
 static struct align_job *job_new(struct io_op *op)
 {
 	uint64_t align = align_of(op), memory = max_u64(op->file->buffer_align, 512);
+	uint64_t limit = op->file->max_transfer ? op->file->max_transfer : BOUNCE_MAX;
+	uint64_t room = round_up(op->off + op->len, align) - round_down(op->off, align);
 	struct align_job *job = calloc(1, sizeof(*job));
 	void *buf;
 
 	if (!job)
 		return NULL;
 	job->op = op;
-	job->room = (size_t)max_u64(align, BOUNCE_MAX);
+	limit = max_u64(align, round_down(min_u64(limit, BOUNCE_MAX), align));
 	if (op->kind == IO_ZERO || op->kind == IO_DISCARD)
-		job->room = (size_t)align;
-	else if (op->len < BOUNCE_MAX)
-		job->room = (size_t)min_u64(job->room, round_up(op->off + op->len, align) -
-						       round_down(op->off, align));
+		room = align;
+	job->room = (size_t)min_u64(room, limit);
 	if (posix_memalign(&buf, (size_t)max_u64(memory, align), job->room)) {
 		free(job);
 		return NULL;
@@ -268,6 +268,12 @@ static bool past_end(const struct io_op *op)
 	return length < 0 || op->off + op->len > (uint64_t)length;
 }
 
+static bool too_long(const struct io_op *op)
+{
+	return op->file->max_transfer && op->len > op->file->max_transfer &&
+	       (op->kind == IO_READ || op->kind == IO_WRITE);
+}
+
 bool io_align_submit(struct io_op *op)
 {
 	struct io_file *file = op->file;
@@ -277,7 +283,7 @@ bool io_align_submit(struct io_op *op)
 		return false;
 	if (!checked_add(op->off, op->len, &end) || end > INT64_MAX)
 		return false; /* the driver refuses it */
-	if (!range_aligned(op) || !memory_aligned(op)) {
+	if (!range_aligned(op) || !memory_aligned(op) || too_long(op)) {
 		op->bounce = past_end(op) ? NULL : job_new(op);
 		if (!op->bounce) {
 			io_ctx_complete(file->ctx, op, past_end(op) ? -EIO : -ENOMEM);

@@ -74,6 +74,11 @@ void io_ctx_free(struct io_ctx *ctx)
 
 /* --- operations -------------------------------------------------------------------------- */
 
+static bool has_limits(const struct io_file *file)
+{
+	return file->request_align > 1 || file->buffer_align > 1 || file->max_transfer;
+}
+
 void io_op_submit(struct io_op *op)
 {
 	op->res = 0;
@@ -85,10 +90,8 @@ void io_op_submit(struct io_op *op)
 	list_init(&op->link);
 	list_init(&op->range);
 	op->file->ctx->nr_ops++;
-	if (op->file->request_align > 1 || op->file->buffer_align > 1) {
-		if (io_align_submit(op))
-			return;
-	}
+	if (has_limits(op->file) && io_align_submit(op))
+		return;
 	op->file->ops->submit(op->file, op);
 }
 

@@ -229,6 +229,22 @@ START_TEST(fault_align)
 }
 END_TEST
 
+/* Longer requests arrive in pieces. */
+START_TEST(fault_max_transfer)
+{
+	struct io_file *file = open_fault(",max-transfer=4096,inject-error.0.event=none,"
+		"inject-error.0.sector=16,inject-error.0.iotype=write");
+
+	memset(buf, 7, sizeof(buf));
+	ck_assert_int_eq(io_pwrite(file, 100, buf, 20000), -EIO);
+	memset(buf, 0, sizeof(buf));
+	ck_assert_int_eq(io_pread(file, 100, buf, 20000), 0);
+	for (unsigned i = 0; i < 20000; i++)
+		ck_assert_uint_eq(buf[i], i < 4096 ? 7 : 0);
+	io_close(file);
+}
+END_TEST
+
 static void count(struct io_op *op)
 {
 	++*(int *)op->user;
@@ -292,6 +308,7 @@ int main(void)
 	tcase_add_test(tcase, fault_bad_options);
 	tcase_add_test(tcase, fault_no_image);
 	tcase_add_test(tcase, fault_align);
+	tcase_add_test(tcase, fault_max_transfer);
 	tcase_add_test(tcase, fault_breakpoints);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

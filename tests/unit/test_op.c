@@ -3,9 +3,15 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "blockdev/io/file.h"
@@ -259,6 +265,44 @@ START_TEST(simulated_clock)
 }
 END_TEST
 
+/* --- without io_uring -------------------------------------------------------------------- */
+
+/* As in many containers: the call exists and is forbidden. */
+static void forbid_io_uring(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = 4, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+							    &prog))
+		_exit(2);
+}
+
+START_TEST(engine_forbidden)
+{
+	struct io_ctx *other;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		forbid_io_uring();
+		if (io_ctx_new("io_uring", 4, &other, NULL) != -ENOTSUP)
+			_exit(1);
+		if (io_ctx_new(NULL, 4, &other, NULL) < 0)
+			_exit(1);
+		_exit(strcmp(io_ctx_engine_name(other), "threads") != 0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("op");
@@ -268,6 +312,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, engine_forbidden);
 	tcase_add_test(tcase, steps_short);
 	tcase_add_test(tcase, steps_again);
 	tcase_add_test(tcase, steps_zero);

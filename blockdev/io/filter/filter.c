@@ -47,8 +47,7 @@ int io_filter_init(struct io_file *file, const struct io_file_ops *ops, struct i
 		name = NULL;
 	if (!name || io_file_init(file, ops, child->ctx, name, child->flags) < 0)
 		return bd_fail_errno(err, -ENOMEM, "Could not open driver '%s'", ops->name);
-	/* The file below widens requests itself. */
-	file->max_transfer = child->max_transfer;
+	/* The file below widens and splits requests itself. */
 	file->can_zero = child->can_zero;
 	file->can_unmap = child->can_unmap;
 	file->zero_init = child->zero_init;

@@ -47,7 +47,7 @@ static void log_op(struct io_file *file, struct io_op *op)
 	struct record *record = to_record(file);
 	struct io_record entry = {
 		.kind = be32_make(kinds[op->kind]),
-		.flags = be32_make(op->flags & IO_UNMAP),
+		.flags = be32_make(op->flags & (IO_UNMAP | IO_FUA)),
 		.off = be64_make(op->off),
 		.len = be64_make(op->len),
 	};

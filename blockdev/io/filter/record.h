@@ -32,7 +32,7 @@ enum io_record_kind {
 
 struct io_record {
 	be32 kind;     /* enum io_record_kind */
-	be32 flags;    /* IO_UNMAP of a ZERO */
+	be32 flags;    /* IO_UNMAP of a ZERO; IO_FUA: this entry is on the disk for certain */
 	be64 off;      /* bytes; 0 for FLUSH and RESIZE */
 	be64 len;      /* bytes */
 	be64 covers;   /* FLUSH: entries, counted from the first; else 0 */

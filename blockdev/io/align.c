@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that take only aligned or short requests (O_DIRECT, a filter with limits): anything else
- * is carried out in pieces through an aligned buffer, writes of part of a block by reading the block
- * first.  Such a read-modify-write holds its blocks against every other write of the file.
+ * Files that take only aligned or short requests (O_DIRECT, a filter with limits): anything else is
+ * carried out in pieces through an aligned buffer, part of a block by reading the block first.
+ * Such a read-modify-write holds its blocks against every other write of the file.
  */
 #include <errno.h>
 #include <stdlib.h>

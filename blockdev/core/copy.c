@@ -300,6 +300,7 @@ static int init_job(struct copy_job *job, struct bd_error *err)
 	list_init(&job->draining);
 	job->queue = bd_node_queue(args->dst);
 	job->dst_size = bd_size(args->dst);
+	job->cluster = args->out_of_order || args->compress ? 0 : bd_cluster_size(args->dst);
 	job->align = 1;
 	if (args->sparse_size >= COPY_SECTOR)
 		job->align = 1ull << log2_floor(args->sparse_size / COPY_SECTOR);

@@ -82,6 +82,9 @@ struct copy_job {
 	uint64_t done, total;  /* bytes, for progress */
 	uint64_t dst_size;     /* bytes */
 	uint64_t align;        /* sectors, a power of two: holes start and end on it */
+	uint64_t cluster;      /* bytes of a target cluster; 0: none, or order does not matter */
+	struct bd_request *last; /* the write issued last, while it is in flight */
+	uint64_t last_end;     /* where it ends */
 	uint64_t rate_ns;      /* when the next byte may be written; monotonic */
 	int res;               /* first error of all slots */
 	uint64_t res_off;      /* of the slot with that error */

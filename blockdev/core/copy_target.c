@@ -100,6 +100,8 @@ static void write_done(struct bd_request *req)
 		slot->res = req->res;
 		slot->write_failed = true;
 	}
+	if (slot->job->last == req)
+		slot->job->last = NULL;
 	slot->writing--;
 	slot->job->in_flight--;
 	bd_request_put(req);
@@ -119,6 +121,8 @@ static void start_write(struct copy_slot *slot, struct bd_request *req, struct s
 	};
 	slot->writing++;
 	job->in_flight++;
+	job->last = req;
+	job->last_end = off + len;
 	if (step.what == WRITE_ZEROES) {
 		req->flags = BD_REQ_UNMAP;
 		bd_write_zeroes(req);
@@ -133,6 +137,16 @@ static void start_write(struct copy_slot *slot, struct bd_request *req, struct s
 		bd_write_compressed(req);
 	else
 		bd_write(req);
+}
+
+/*
+ * Two writes to one new cluster are carried out one after the other, and those behind them would
+ * overtake: clusters would no longer lie in the order of the disk.
+ */
+static bool must_wait(const struct copy_job *job, uint64_t off)
+{
+	return job->cluster && job->last && off % job->cluster &&
+	       (job->last_end - 1) / job->cluster == off / job->cluster;
 }
 
 /* Within the rate limit?  Then account for @len bytes. */
@@ -160,9 +174,9 @@ int bd_copy_write(struct copy_slot *slot)
 		uint64_t len = off < job->dst_size ? min_u64(step.len, job->dst_size - off) : 0;
 
 		if (step.what != SKIP && len) {
-			struct bd_request *req = bd_request_get(job->queue);
+			struct bd_request *req;
 
-			if (!req)
+			if (must_wait(job, off) || !(req = bd_request_get(job->queue)))
 				return 0;
 			if (!rate_allows(job, step.what == WRITE_ZEROES ? 0 : len)) {
 				bd_request_put(req);

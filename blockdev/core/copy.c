@@ -114,7 +114,8 @@ static void slot_failed(struct copy_slot *slot)
 {
 	struct copy_job *job = slot->job;
 
-	if (job->res)
+	/* Several may fail at once: the first byte is the one to report. */
+	if (job->res && job->res_off < slot->run.off)
 		return;
 	job->res = slot->res;
 	job->res_write = slot->write_failed;
@@ -280,6 +281,8 @@ static void clear_job(struct copy_job *job)
 {
 	while (job->in_flight && bd_queue_poll(job->queue, true) >= 0)
 		;
+	if (!job->in_flight && job->slots)
+		drain_slots(job);
 	/* With a broken engine the buffers may still be written to: better lost than reused. */
 	if (job->in_flight)
 		return;

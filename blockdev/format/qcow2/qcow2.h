@@ -82,6 +82,7 @@ struct qcow2 {
 
 	uint32_t nb_snapshots;
 	uint64_t snapshots_off;
+	uint64_t snapshots_size;      /* bytes of the table, once read */
 	struct qcow2_snapshot *snapshots; /* nb_snapshots; NULL: not read (check mode) */
 
 	/* run-time options.  Like: QEMU's qcow2 open options */

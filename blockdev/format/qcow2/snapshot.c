@@ -21,16 +21,10 @@ enum { READ_AHEAD = 64 * 1024 };
 
 static int fill(struct reader *r)
 {
-	int64_t length = io_length(r->q->node->file);
-
-	if (length < 0)
-		return (int)length;
-	if ((uint64_t)length <= r->off)
-		return -EIO;
 	r->pos = 0;
-	r->len = min_u64(READ_AHEAD, (uint64_t)length - r->off);
+	r->len = READ_AHEAD;
 	r->off += r->len;
-	return io_pread(r->q->node->file, r->off - r->len, r->buf, r->len);
+	return qcow2_read_padded(r->q, r->off - r->len, r->buf, r->len);
 }
 
 /* The next @len bytes; @out may be NULL: skip. */
@@ -107,7 +101,7 @@ static int read_one(struct reader *r, struct qcow2_snapshot *sn, struct bd_error
 	    (ret = take_text(r, be16_get(head.id_len), &sn->id)) < 0 ||
 	    (ret = take_text(r, be16_get(head.name_len), &sn->name)) < 0)
 		return bd_fail_errno(err, ret, "Failed to read snapshot table");
-	/* Entries start at multiples of 8; there may be no file behind the last one. */
+	/* Entries start at multiples of 8. */
 	if (r->total % 8 && sn + 1 < r->q->snapshots + r->q->nb_snapshots)
 		ret = take(r, NULL, 8 - r->total % 8);
 	if (ret < 0)
@@ -131,6 +125,7 @@ int qcow2_snapshots_read(struct qcow2 *q, struct bd_error *err)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	for (uint32_t i = 0; i < q->nb_snapshots && ret == 0; i++)
 		ret = read_one(&r, &q->snapshots[i], err);
+	q->snapshots_size = r.total;
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 #define QCOW2_CHECK_COUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { QCOW2_CHUNK_BITS = 16, QCOW2_CHUNK_CLUSTERS = 1 << QCOW2_CHUNK_BITS };

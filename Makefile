@@ -38,6 +38,7 @@ OBJS := $(call obj,$(lib_src) $(img_src) $(io_src) $(vm_src) $(test_src) $(fake_
 .PHONY: all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
 	install-dropin install-deps clean help
 .DELETE_ON_ERROR:
+.SECONDARY: # keep the objects of test programs
 
 all: $(LIB) $(PROGS)
 

@@ -11,8 +11,8 @@
 #include "qimg/program.h"
 #include "qimg/report.h"
 
-extern const struct command cmd_bench, cmd_check, cmd_compare, cmd_convert, cmd_create, cmd_dd, cmd_info,
-	cmd_map, cmd_measure, cmd_resize;
+extern const struct command cmd_bench, cmd_check, cmd_compare, cmd_convert, cmd_create, cmd_dd,
+	cmd_info, cmd_map, cmd_measure, cmd_resize;
 
 const struct command *const commands[] = {
 	&cmd_bench,

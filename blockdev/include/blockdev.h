@@ -179,6 +179,7 @@ struct bd_stats {
 	uint64_t cow_bytes, inflated;    /* bytes copied on write; clusters decompressed */
 	uint64_t meta_writes, barriers;  /* metadata writes, flushes sent to the file */
 };
+/* Counters of @node and its queue since they were opened. */
 void bd_stats_get(const struct bd_node *node, struct bd_stats *stats);
 
 #endif

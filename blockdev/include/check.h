@@ -12,7 +12,7 @@ struct bd_check {
 	uint64_t corruptions_fixed, leaks_fixed;
 	uint64_t image_end_offset;                 /* bytes: behind the last used cluster */
 	uint64_t total_clusters, allocated_clusters, fragmented_clusters, compressed_clusters;
-	/* Gets one line per finding ("ERROR ...", "Leaked ...", "Repairing ..."), without newline. */
+	/* Gets a line per finding ("ERROR ...", "Leaked ...", "Repairing ..."), no newline. */
 	void (*report)(const char *line, void *user);
 	void *user;
 };

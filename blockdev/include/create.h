@@ -8,7 +8,7 @@
 struct bd_create_args {
 	const char *filename;
 	const char *format;       /* "raw", "qcow2" */
-	struct bd_opts *opts;     /* size, backing_file, backing_fmt, ...; changed: defaults filled in */
+	struct bd_opts *opts;     /* size, backing_file, ...; changed: defaults are filled in */
 	bool backing_unsafe;      /* -u: do not open the backing file */
 	/* Gets "Formatting 'a', fmt=qcow2 ..." before anything is written; NULL: quiet. */
 	void (*announce)(const char *line, void *user);

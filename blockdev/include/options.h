@@ -23,7 +23,7 @@ int bd_opts_set(struct bd_opts *opts, const char *key, const char *value);
 const char *bd_opts_get(const struct bd_opts *opts, const char *key);
 /* Remove @key and return its value (the caller frees); NULL: not set. */
 char *bd_opts_take(struct bd_opts *opts, const char *key);
-/* Move all keys that start with @prefix ("file.") into @sub, without the prefix.  Returns how many. */
+/* Move all keys that start with @prefix ("file.") into @sub, without it.  Returns how many. */
 size_t bd_opts_take_prefix(struct bd_opts *opts, const char *prefix, struct bd_opts *sub);
 size_t bd_opts_count(const struct bd_opts *opts);
 /* Key and value number @i, in order of first setting. */
@@ -56,7 +56,7 @@ struct bd_option {
 enum {
 	BD_OPTION_CREATE = 1, /* accepted by create */
 	BD_OPTION_AMEND = 2,  /* accepted by amend */
-	BD_OPTION_NEWER = 4,  /* newer than QEMU 7.2: hidden from "-o help", shown only when given */
+	BD_OPTION_NEWER = 4,  /* newer than QEMU 7.2: not in "-o help", shown only when given */
 };
 
 /* "64k", "1.5G", "0x200" to bytes; QEMU's limits (0..2^63-1).  -EINVAL, -ERANGE. */

@@ -330,6 +330,19 @@ static int init_job(struct copy_job *job, struct bd_error *err)
 	return 0;
 }
 
+/* The format refuses compressed data where a cluster is allocated: tell that from a bad disk. */
+static void explain(const struct copy_job *job, struct bd_error *err)
+{
+	struct bd_extent ext;
+
+	if (job->res != -EIO || !job->res_write || !job->args->compress)
+		return;
+	if (bd_map_above(job->args->dst, bd_backing(job->args->dst), job->res_off, COPY_SECTOR,
+			 &ext, 1) == 1 && ext.kind >= BD_DATA)
+		bd_hint(err, "Compressed data cannot be written where the target has data "
+			     "already.");
+}
+
 int bd_copy(const struct bd_copy_args *args, struct bd_error *err)
 {
 	struct copy_job job = { .args = args };
@@ -343,9 +356,11 @@ int bd_copy(const struct bd_copy_args *args, struct bd_error *err)
 		ret = run(&job, err);
 	}
 	clear_job(&job);
-	if (ret == 0 && job.res)
-		return bd_fail_errno(err, job.res, "error while %s at byte %" PRIu64,
-				     job.res_write ? "writing" : "reading", job.res_off);
+	if (ret == 0 && job.res) {
+		ret = bd_fail_errno(err, job.res, "error while %s at byte %" PRIu64,
+				    job.res_write ? "writing" : "reading", job.res_off);
+		explain(&job, err);
+	}
 	if (ret < 0)
 		return ret;
 	ret = bd_sync(args->dst);

@@ -2,13 +2,11 @@
 /* Opens and closes images for the commands; prints what can be said with -o. */
 #include "qimg/image.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blockdev/include/create.h"
-#include "blockdev/include/info.h"
 #include "qimg/report.h"
 
 struct bd_queue *image_queue(unsigned depth)
@@ -37,26 +35,6 @@ bool image_conflict(const struct image_values *image)
 		return false;
 	report_error("--image-opts and --format are mutually exclusive");
 	return true;
-}
-
-/*
- * A guest can write a header into its raw disk that makes it an image with a data file of the
- * host: whoever writes to such an image must have said that it is one.
- */
-static bool refuse_guessed(struct bd_node *node, const char *name)
-{
-	struct bd_error err = { 0 };
-	struct bd_info info = { 0 };
-	bool refuse;
-
-	if (!bd_probed(node) || bd_info_get(node, &info, &err) < 0)
-		return false;
-	refuse = json_object_get(json_object_get(info.specific, "data"), "data-file");
-	bd_info_clear(&info);
-	if (refuse)
-		report_error("Could not open '%s': it has an external data file; to write to it "
-			     "say -f %s", name, bd_format_name(node));
-	return refuse;
 }
 
 struct bd_node *image_open(struct bd_queue *queue, const char *name,
@@ -90,10 +68,6 @@ struct bd_node *image_open(struct bd_queue *queue, const char *name,
 		report_failure(&err, "%s", "");
 	else if (bd_open(queue, &args, &node, &err) < 0)
 		report_failure(&err, "Could not open '%s': ", name);
-	if (node && (flags & BD_O_RDWR) && refuse_guessed(node, name)) {
-		bd_close(node);
-		node = NULL;
-	}
 	bd_opts_free(opts);
 	return node;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/check_repair.h"
@@ -98,7 +99,7 @@ static int check_all(struct qcow2_checker *ck, struct bd_error *err)
 	if (ret == 0)
 		ret = qcow2_check_copied(ck);
 	if (ret < 0)
-		return bd_fail_errno(err, ret, "Check failed");
+		return bd_fail(err, ret, "%s", strerror(-ret));
 	ck->res->image_end_offset = (ck->highest + 1) << ck->q->cluster_bits;
 	return ck->fix ? qcow2_check_finish(ck, err) : 0;
 }
@@ -116,7 +117,7 @@ int qcow2_check(struct bd_node *node, unsigned fix, struct bd_check *check, stru
 		.user = user,
 	};
 	if (node->flags & BD_O_NO_IO)
-		return bd_fail(err, -EINVAL, "Check failed: the image is open for information only");
+		return bd_fail(err, -EINVAL, "The image is open for information only");
 	ret = check_all(&ck, err);
 	qcow2_counts_free(&ck.counts);
 	return ret;

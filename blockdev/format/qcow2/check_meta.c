@@ -20,7 +20,8 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 	if (ret < 0) {
 		qcow2_check_say(ck, "ERROR %s", why.msg);
 		if (q->nb_snapshots > QCOW2_LIMIT_SNAPSHOTS)
-			qcow2_check_say(ck, "The image claims %u snapshots more than there can be",
+			qcow2_check_say(ck, "You can force-remove all %u overhanging snapshots with "
+					"qemu-img check -r all",
 					q->nb_snapshots - QCOW2_LIMIT_SNAPSHOTS);
 	} else {
 		if (!q->snapshots)
@@ -30,7 +31,7 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 	}
 	if (ret < 0) {
 		ck->res->check_errors++;
-		return bd_fail_errno(err, ret, "Check failed");
+		return bd_fail(err, ret, "%s", strerror(-ret));
 	}
 	for (uint32_t i = 0; q->version >= 3 && i < q->nb_snapshots; i++) {
 		if (q->snapshots[i].extra_len >= 16)

@@ -105,7 +105,8 @@ static int walk_allocated(struct walk *w, struct qcow2_entry entry)
 		ck->res->corruptions++;
 		qcow2_check_say(ck, "ERROR offset=%llx: Allocated cluster has corrupted "
 				"subcluster allocation bitmap", (unsigned long long)off);
-		return ret;
+		if (ret < 0)
+			return ret;
 	}
 	if (off & (ck->q->cluster_size - 1)) {
 		ret = complain_unaligned(w, entry, off);

@@ -199,6 +199,7 @@ int qcow2_info(struct bd_node *node, struct bd_info *info, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
 	json_t *data = json_object();
+	int ret;
 
 	info->dirty = q->incompatible & QCOW2_INCOMPAT_DIRTY;
 	info->specific = json_object();
@@ -206,5 +207,8 @@ int qcow2_info(struct bd_node *node, struct bd_info *info, struct bd_error *err)
 	json_object_set_new(info->specific, "data", data);
 	if (!data || add_snapshots(q, info) < 0)
 		return bd_fail(err, -ENOMEM, "Out of memory");
-	return add_data(q, data, err);
+	ret = add_data(q, data, err);
+	if (ret < 0)
+		bd_prefix(err, "Could not open '%s': ", node->filename);
+	return ret;
 }

@@ -20,15 +20,12 @@ static void inflate_done(struct bd_work *work)
 	struct req_op *rop = container_of(work, struct req_op, work);
 	struct request *req = rop->req;
 
-	request_fail(req, rop->res);
 	if (rop->res >= 0) {
 		bd_iov_from_buf(rop->reader->iov, rop->reader->niov, rop->to,
 			     (uint8_t *)rop->plain + rop->in_cluster, rop->to_len);
 		req->pub.node->stats.inflated++;
 	}
-	req->ops--;
-	bd_req_op_put(rop);
-	bd_request_step(req);
+	bd_req_op_over(rop, rop->res);
 }
 
 static void payload_done(struct io_op *op)

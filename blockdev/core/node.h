@@ -34,7 +34,7 @@ struct bd_node {
 	/* data plane, core/ only */
 	struct link active;         /* requests in flight, oldest first */
 	struct link inflight;       /* ranges of writes in flight (alloc.c) */
-	struct link grace;          /* bd_wait: look again when a request has ended */
+	struct link grace;          /* bd_wait: look again when a request has no operation left */
 	struct link parked;         /* bd_wait of requests that wait for a quiet node */
 	struct link packing;        /* requests being compressed, in order */
 	uint64_t seq;               /* number of the newest request */

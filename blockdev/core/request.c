@@ -28,11 +28,8 @@ static void release(struct request *req)
 
 static void finish(struct request *req)
 {
-	struct bd_node *node = req->pub.node;
-
 	list_del(&req->link);
 	release(req);
-	bd_queue_wake_all(req->queue, &node->grace, 0);
 	req->pub.res = req->err;
 	req->pub.done(&req->pub);
 }
@@ -203,15 +200,20 @@ int bd_req_op_slice(struct req_op *rop, const struct iovec *iov, int niov, uint6
 	return ret;
 }
 
-static void op_done(struct io_op *op)
+void bd_req_op_over(struct req_op *rop, int res)
 {
-	struct req_op *rop = op->user;
 	struct request *req = rop->req;
 
-	request_fail(req, op->res);
-	req->ops--;
+	request_fail(req, res);
 	bd_req_op_put(rop);
+	if (--req->ops == 0)
+		bd_queue_wake_all(req->queue, &req->pub.node->grace, 0);
 	bd_request_step(req);
+}
+
+static void op_done(struct io_op *op)
+{
+	bd_req_op_over(op->user, op->res);
 }
 
 void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *file, uint64_t off,

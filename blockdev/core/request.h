@@ -106,6 +106,8 @@ int bd_req_op_slice(struct req_op *rop, const struct iovec *iov, int niov, uint6
 /* Submit @rop; counts it in req->ops. */
 void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *file, uint64_t off,
 		      uint64_t len, unsigned io_flags);
+/* @rop has ended: it goes back to the pool, and its request goes on. */
+void bd_req_op_over(struct req_op *rop, int res);
 /* Remember the first error. */
 static inline void request_fail(struct request *req, int err)
 {

@@ -91,8 +91,8 @@ int qcow2_plan_compressed(struct bd_node *node, struct bd_plan *plan, uint32_t l
 	if (ret <= 0)
 		return ret;
 	entry = qcow2_entry_get(q, slice, qcow2_slice_idx(q, plan->guest_off));
-	if (entry.l2 || entry.bitmap)
-		return -EIO; /* only unallocated clusters take compressed data */
+	if (entry.l2 & QCOW2_OFLAG_COPIED)
+		return -EIO; /* like QEMU: not over a cluster that is allocated */
 	ret = place(q, len, wait, &plan->host_off);
 	if (ret <= 0)
 		return ret;

@@ -55,9 +55,10 @@ static void link_packed(struct qcow2 *q, struct bd_plan *plan, struct meta_slot 
 {
 	uint64_t l2 = qcow2_entry_make_compressed(q, plan->host_off,
 						  (uint32_t)plan->priv[PRIV_NR]);
+	unsigned idx = qcow2_slice_idx(q, plan->guest_off);
 
-	qcow2_entry_set(q, slice, qcow2_slice_idx(q, plan->guest_off),
-			(struct qcow2_entry){l2, 0});
+	qcow2_free_entry(q, qcow2_entry_get(q, slice, idx).l2, QCOW2_FREE_OTHER);
+	qcow2_entry_set(q, slice, idx, (struct qcow2_entry){l2, 0});
 }
 
 int qcow2_publish(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait)

@@ -101,21 +101,93 @@ static uint64_t untouched(const struct qcow2 *q, uint64_t off, uint64_t len)
 	return min_u64(len, round_down(off, span) + span - off);
 }
 
-/* Part of one cluster: done if it reads as zero already, else the caller writes bytes. */
-static int zero_part(struct qcow2 *q, uint64_t *off, uint64_t *len, struct bd_wait *wait)
+/* Does [off, end) read as zero by this layer?  1: yes; 0: waits; -ENOTSUP: no; other -errno. */
+static int reads_zero(struct qcow2 *q, uint64_t off, uint64_t end, struct bd_wait *wait)
 {
-	uint64_t part = min_u64(*len, round_down(*off, q->cluster_size) + q->cluster_size - *off);
-	struct bd_extent ext;
-	int ret = qcow2_map(q->node, *off, part, &ext, 1, wait);
+	end = min_u64(end, q->node->size);
+	while (off < end) {
+		struct bd_extent ext;
+		int ret = qcow2_map(q->node, off, end - off, &ext, 1, wait);
+
+		if (ret <= 0)
+			return ret;
+		if (ext.kind != BD_ZERO && (ext.kind != BD_UNALLOCATED || backed(q->node, off)))
+			return -ENOTSUP;
+		off += ext.len;
+	}
+	return 1;
+}
+
+/* Whole subclusters of the cluster at @off (extended L2): their zero bits. */
+static int zero_bits(struct qcow2 *q, uint64_t off, uint64_t end, struct bd_wait *wait)
+{
+	uint64_t start = round_down(off, q->cluster_size), bits;
+	struct qcow2_entry entry;
+	struct meta_slot *slice;
+	int ret = edit(q, off, wait, &slice);
 
 	if (ret <= 0)
 		return ret;
-	if (ext.kind == BD_ZERO || (ext.kind == BD_UNALLOCATED && !backed(q->node, *off))) {
-		advance(off, len, ext.len);
-		return 1;
-	}
-	*len = part;
-	return -ENOTSUP;
+	entry = qcow2_entry_get(q, slice, qcow2_slice_idx(q, off));
+	if (entry.l2 & QCOW2_OFLAG_COMPRESSED)
+		return -ENOTSUP;
+	bits = qcow2_sc_mask((unsigned)((off - start) >> q->subcluster_bits),
+			     (unsigned)((end - 1 - start) >> q->subcluster_bits));
+	entry.bitmap = (entry.bitmap & ~bits) | bits << 32;
+	qcow2_entry_set(q, slice, qcow2_slice_idx(q, off), entry);
+	metacache_dirty(slice);
+	return 1;
+}
+
+/*
+ * Part of one (sub)cluster: the whole of it becomes zero if the rest reads as zero already, else the
+ * caller writes bytes.
+ */
+static int zero_part(struct qcow2 *q, uint64_t *off, uint64_t *len, unsigned req_flags,
+		     struct bd_wait *wait)
+{
+	uint64_t unit = UINT64_C(1) << q->subcluster_bits;
+	uint64_t start = round_down(*off, unit), stop = start + unit;
+	uint64_t part = min_u64(*len, stop - *off);
+	struct meta_slot *slice;
+	int ret = q->version < 3 ? -ENOTSUP : reads_zero(q, start, *off, wait);
+
+	if (ret > 0)
+		ret = reads_zero(q, *off + part, stop, wait);
+	if (ret == -ENOTSUP)
+		*len = part;
+	if (ret <= 0)
+		return ret;
+	if (q->extended_l2)
+		ret = zero_bits(q, start, stop, wait);
+	else
+		ret = edit(q, start, wait, &slice);
+	if (ret == -ENOTSUP)
+		*len = part;
+	if (ret <= 0)
+		return ret;
+	if (!q->extended_l2)
+		replace(q, slice, start, 1, true, req_flags & BD_REQ_UNMAP);
+	advance(off, len, part);
+	return 1;
+}
+
+/* Whole subclusters that are less than a cluster.  As qcow2_zero(). */
+static int zero_subclusters(struct qcow2 *q, uint64_t *off, uint64_t *len, struct bd_wait *wait)
+{
+	uint64_t unit = UINT64_C(1) << q->subcluster_bits;
+	uint64_t stop = round_down(*off, q->cluster_size) + q->cluster_size;
+	uint64_t end = *off + *len;
+	int ret;
+
+	end = end == q->node->size ? end : round_down(end, unit);
+	end = min_u64(end, stop);
+	ret = zero_bits(q, *off, end, wait);
+	if (ret == -ENOTSUP)
+		*len = end - *off;
+	if (ret > 0)
+		advance(off, len, end - *off);
+	return ret;
 }
 
 /* Whole clusters at the start of the range; the disk's last cluster counts as whole. */
@@ -132,12 +204,15 @@ int qcow2_zero(struct bd_node *node, uint64_t *off, uint64_t *len, unsigned req_
 	       struct bd_wait *wait)
 {
 	struct qcow2 *q = qcow2_of(node);
-	uint64_t nr = whole(q, *off, *len), skip;
+	uint64_t nr = whole(q, *off, *len), unit = UINT64_C(1) << q->subcluster_bits, skip;
 	struct meta_slot *slice;
 	int ret;
 
+	if (!nr && q->extended_l2 && !(*off & (unit - 1)) &&
+	    (*len >= unit || *off + *len == node->size))
+		return zero_subclusters(q, off, len, wait);
 	if (!nr)
-		return zero_part(q, off, len, wait);
+		return zero_part(q, off, len, req_flags, wait);
 	if (q->version < 3) {
 		if (backed(node, *off)) {
 			*len = min_u64(*len, nr << q->cluster_bits);

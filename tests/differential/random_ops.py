@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random operations by qimg-io and by the real qemu-io on twin images: same disk, both clean.
+
+usage: random_ops.py [--count N] [--ops N] [--seed N] [--engine NAME]
+Prints one line per failing sequence (with its seed) and "N passed, N failed".
+"""
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
+QIMG, QIO = os.path.join(BUILD, "qimg"), os.path.join(BUILD, "qimg-io")
+ORACLE, ORACLE_IO = "qemu-img", "qemu-io"
+CLUSTERS = [512, 1024, 4096, 65536, 65536, 65536, 2097152]
+
+
+def run(*words, env=None, ok=(0,)):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, timeout=120, env=env)
+    if done.returncode not in ok:
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(words)[:300], done.returncode,
+                                                done.stdout.decode("utf8", "replace")[-2000:]))
+    return done.stdout.decode("utf8", "replace")
+
+
+class Sequence:
+    def __init__(self, seed, nr_ops, folder, env):
+        self.rng = random.Random(seed)
+        self.nr_ops, self.folder, self.env = nr_ops, folder, env
+        self.cluster = self.rng.choice(CLUSTERS)
+        self.size = self.rng.randrange(1, 128) * max(self.cluster, 4096)
+        self.size += self.rng.choice([0, 0, 512, 1536])
+        if self.cluster == 512:
+            self.size = min(self.size, 4 << 20)
+
+    def path(self, side, layer):
+        return os.path.join(self.folder, "%s%d" % (side, layer))
+
+    def options(self, layer):
+        options = ["cluster_size=%d" % self.cluster]
+        kind = self.rng.randrange(8)
+        if kind == 0 and not layer:
+            options.append("compat=0.10")
+        elif kind == 1 and self.cluster >= 16384:
+            options.append("extended_l2=on")
+        elif kind == 2:
+            options.append("refcount_bits=%d" % self.rng.choice([1, 2, 4, 8, 32, 64]))
+        elif kind == 3:
+            options.append("lazy_refcounts=on")
+        elif kind == 4:
+            options.append("compression_type=zstd")
+        return ",".join(options)
+
+    def create(self, layer):
+        options = self.options(layer)
+        size = self.size
+        if layer and self.rng.randrange(3) == 0:
+            size += self.rng.choice([-1, 1]) * self.rng.randrange(8) * 4096
+            size = max(size, 4096)
+        for side in "qo":
+            words = ["create", "-q", "-f", "qcow2", "-o", options]
+            if layer:
+                words += ["-F", "qcow2", "-b", self.path(side, layer - 1)]
+            run(QIMG if side == "q" else ORACLE, *words, self.path(side, layer), str(size),
+                env=self.env)
+        self.size = size
+
+    def operation(self):
+        rng = self.rng
+        unit = rng.choice([512, 512, 4096, self.cluster])
+        off = rng.randrange(0, max(1, self.size // unit)) * unit
+        most = rng.choice([unit, 4 * unit, 16 * self.cluster, 300000])
+        length = min(rng.randrange(1, max(2, most // 512)) * 512, self.size - off)
+        if unit == 512 and rng.randrange(3) == 0:
+            off += rng.randrange(512)
+            length = min(max(1, length - rng.randrange(512)), self.size - off)
+        if length <= 0:
+            return "flush"
+        pattern = rng.randrange(1, 256)
+        kind = rng.randrange(20)
+        if kind < 9:
+            return "write -q -P %d %d %d" % (pattern, off, length)
+        if kind < 11:
+            return "aio_write -q -P %d %d %d" % (pattern, off, length)
+        if kind < 14:
+            return "write -q -z %s%d %d" % (rng.choice(["", "-u "]), off, length)
+        if kind < 16:
+            return "discard -q %d %d" % (off, length)
+        if kind == 16:
+            return "aio_flush"
+        if kind == 17:
+            return "flush"
+        off = off // self.cluster * self.cluster
+        if off + self.cluster <= self.size and kind == 18:
+            return "write -q -c -P %d %d %d" % (pattern, off, self.cluster)
+        return "read -q %d %d" % (off, min(length, self.size - off))
+
+    def operate(self, layer):
+        """The same words for both; a session is one run of the tool."""
+        left = self.nr_ops
+        while left > 0:
+            nr = min(left, self.rng.randrange(1, 60))
+            left -= nr
+            words = ["-f", "qcow2", "-t", self.rng.choice(["writeback", "writethrough",
+                                                           "unsafe"])]
+            caches = self.rng.choice(["", "", "l2-cache-size=%d,l2-cache-entry-size=%d" %
+                                      (2 * self.cluster, self.cluster)])
+            for _ in range(nr):
+                op = self.operation()
+                # overlapping writes in flight have no defined order
+                if op.startswith("aio_write"):
+                    words += ["-c", op, "-c", "aio_flush"]
+                else:
+                    words += ["-c", op]
+            for side in "qo":
+                target = ["--image-opts", "driver=qcow2,%sfile.filename=%s" %
+                          (caches + "," if caches else "", self.path(side, layer))]
+                tool = QIO if side == "q" else ORACLE_IO
+                run(tool, *words[2:], *target, env=self.env, ok=(0, 1))
+
+    def verify(self, layer):
+        ours, theirs = self.path("q", layer), self.path("o", layer)
+        run(ORACLE, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs)
+        run(QIMG, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs, env=self.env)
+        run(ORACLE, "check", "-f", "qcow2", ours)
+        #run(QIMG, "check", "-f", "qcow2", ours, env=self.env)
+        #run(QIMG, "check", "-f", "qcow2", theirs, env=self.env)
+
+    def play(self):
+        layers = self.rng.choice([1, 1, 2, 3])
+        for layer in range(layers):
+            self.create(layer)
+            self.operate(layer)
+            self.verify(layer)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--ops", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--engine")
+    parser.add_argument("--keep", action="store_true", help="keep the images of a failure")
+    args = parser.parse_args()
+    env = dict(os.environ)
+    if args.engine:
+        env["QIMG_ENGINE"] = args.engine
+    failed = 0
+    for seed in range(args.seed, args.seed + args.count):
+        folder = tempfile.mkdtemp(prefix="qimg-diff-")
+        try:
+            Sequence(seed, args.ops, folder, env).play()
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            failed += 1
+            print("seed %d: %s" % (seed, error), flush=True)
+            if args.keep:
+                print("kept: %s" % folder)
+                continue
+        shutil.rmtree(folder, ignore_errors=True)
+    print("%d passed, %d failed" % (args.count - failed, failed))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

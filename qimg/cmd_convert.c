@@ -205,6 +205,7 @@ static int copy(struct convert *convert)
 		.rate = convert->rate,
 		.parallel = convert->parallel,
 		.dst_is_zero = values->target_is_zero || (fresh && bd_zero_init(convert->dst)),
+		.dst_is_new = !values->no_create,
 		.keep_backing = convert->has_backing,
 		.compress = values->compress,
 		.out_of_order = values->out_of_order,

@@ -46,8 +46,10 @@ int bd_copy_scan_init(struct copy_scan *scan, const struct bd_copy_args *args,
 	*scan = (struct copy_scan){
 		.args = args,
 		.piece = COPY_BUFFER,
-		.dst_backing = args->keep_backing && backing ? bd_size(backing) : UINT64_MAX,
+		.dst_backing = UINT64_MAX,
 	};
+	if (args->keep_backing && args->dst_is_new && backing)
+		scan->dst_backing = bd_size(backing);
 	for (unsigned i = 0; i < args->nr_src; i++) {
 		if (bd_size(args->src[i]) > INT64_MAX - COPY_SECTOR ||
 		    !checked_add(scan->total, bd_copy_source_len(args, i), &scan->total) ||

@@ -15,6 +15,7 @@ struct bd_copy_args {
 	uint64_t rate;               /* bytes written per second; 0: no limit */
 	unsigned parallel;           /* buffers of 2 MiB in flight, 1..16; 0: 8 */
 	bool dst_is_zero;            /* the target reads as zeros: zeros need not be written */
+	bool dst_is_new;             /* nothing has been written to the target yet */
 	bool keep_backing;           /* what the source's own layer leaves out stays left out */
 	bool compress;               /* every cluster is written compressed */
 	bool out_of_order;           /* write what is read first; else in ascending order */

@@ -83,7 +83,7 @@ class Sequence:
         if length <= 0:
             return "flush"
         pattern = rng.randrange(1, 256)
-        kind = rng.randrange(20)
+        kind = rng.randrange(19)
         if kind < 9:
             return "write -q -P %d %d %d" % (pattern, off, length)
         if kind < 11:
@@ -97,9 +97,21 @@ class Sequence:
         if kind == 17:
             return "flush"
         off = off // self.cluster * self.cluster
-        if off + self.cluster <= self.size and kind == 18:
-            return "write -q -c -P %d %d %d" % (pattern, off, self.cluster)
         return "read -q %d %d" % (off, min(length, self.size - off))
+
+    def compress(self, layer):
+        """Compressed writes come first: over freed clusters QEMU 7.2 spoils its own image."""
+        nr = self.size // self.cluster
+        if self.rng.randrange(2) or not nr:
+            return
+        clusters = self.rng.sample(range(nr), min(nr, self.rng.randrange(1, 12)))
+        words = []
+        for cluster in clusters:
+            words += ["-c", "write -q -c -P %d %d %d" % (
+                self.rng.randrange(1, 256), cluster * self.cluster, self.cluster)]
+        for side in "qo":
+            run(QIO if side == "q" else ORACLE_IO, "-f", "qcow2", *words,
+                self.path(side, layer), env=self.env)
 
     def operate(self, layer):
         """The same words for both; a session is one run of the tool."""
@@ -129,13 +141,14 @@ class Sequence:
         run(ORACLE, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs)
         run(QIMG, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs, env=self.env)
         run(ORACLE, "check", "-f", "qcow2", ours)
-        #run(QIMG, "check", "-f", "qcow2", ours, env=self.env)
-        #run(QIMG, "check", "-f", "qcow2", theirs, env=self.env)
+        run(QIMG, "check", "-f", "qcow2", ours, env=self.env)
+        run(QIMG, "check", "-f", "qcow2", theirs, env=self.env)
 
     def play(self):
         layers = self.rng.choice([1, 1, 2, 3])
         for layer in range(layers):
             self.create(layer)
+            self.compress(layer)
             self.operate(layer)
             self.verify(layer)
 

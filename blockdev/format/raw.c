@@ -34,9 +34,12 @@ static int raw_open(struct bd_node *node, struct bd_error *err)
 
 	if (length < 0)
 		return bd_fail_errno(err, (int)length, "Could not get image size");
+	if (length > INT64_MAX - SECTOR)
+		return bd_fail(err, -EFBIG, "Image size is too large");
 	if ((ret = bd_opts_take_size(node->opts, "offset", &raw->off, &given, err)) < 0 ||
 	    (ret = bd_opts_take_size(node->opts, "size", &size, &raw->fixed, err)) < 0)
 		return ret;
+	length = (int64_t)round_up((uint64_t)length, SECTOR);
 	if (raw->off > (uint64_t)length)
 		return bd_fail(err, -EINVAL, "Offset (%llu) cannot be greater than size of the "
 			       "containing file (%lld)", (unsigned long long)raw->off,
@@ -48,7 +51,7 @@ static int raw_open(struct bd_node *node, struct bd_error *err)
 			       "smaller or equal to the  actual size of the containing file "
 			       "(%lld)", (unsigned long long)raw->off, (unsigned long long)size,
 			       (long long)length);
-	node->size = raw->fixed ? size : round_up((uint64_t)length - raw->off, SECTOR);
+	node->size = raw->fixed ? size : (uint64_t)length - raw->off;
 	node->request_align = 1;
 	node->zero_init = node->file->zero_init;
 	return 0;
@@ -118,10 +121,9 @@ static int raw_resize(struct bd_node *node, uint64_t size, const char *prealloc,
 		return bd_fail(err, -ENOTSUP, "Cannot resize fixed-size raw disks");
 	if (size > INT64_MAX - SECTOR - raw->off)
 		return bd_fail(err, -EINVAL, "Disk size too large for the chosen offset");
-	size = round_up(size, SECTOR);
 	ret = io_resize(node->file, size + raw->off, prealloc, err);
 	if (ret == 0)
-		node->size = size;
+		node->size = round_up(size, SECTOR);
 	return ret;
 }
 

@@ -76,53 +76,65 @@ static void add_slots(const struct qcow2_disk_luks_header *luks, json_t *crypt)
 	json_object_set_new(crypt, "slots", slots);
 }
 
-/* "xts-plain64" or "cbc-essiv:sha256": mode, IV generator, and its hash. */
-static void add_mode(const char *text, json_t *crypt)
+/* "xts-plain64" or "cbc-essiv:sha256" into mode, IV generator, and its hash (or NULL). */
+static void split_mode(char *mode, const char **ivgen, const char **hash)
 {
-	char mode[33], *ivgen, *hash = NULL;
+	char *dash = strchr(mode, '-'), *colon;
 
-	snprintf(mode, sizeof(mode), "%s", text);
-	ivgen = strchr(mode, '-');
-	if (ivgen) {
-		*ivgen++ = '\0';
-		hash = strchr(ivgen, ':');
-	}
-	if (hash)
-		*hash++ = '\0';
-	set_text(crypt, "ivgen-alg", ivgen ? ivgen : "");
+	*ivgen = "";
+	*hash = NULL;
+	if (!dash)
+		return;
+	*dash = '\0';
+	*ivgen = dash + 1;
+	colon = strchr(dash + 1, ':');
+	if (!colon)
+		return;
+	*colon = '\0';
+	*hash = colon + 1;
+}
+
+static void describe_luks(struct qcow2_disk_luks_header *luks, json_t *crypt)
+{
+	char cipher[48], *mode = (char *)luks->cipher_mode;
+	uint32_t bits = be32_get(luks->key_bytes) * 8;
+	const char *ivgen, *hash;
+
+	split_mode(mode, &ivgen, &hash);
+	/* XTS uses two keys of the named size. */
+	snprintf(cipher, sizeof(cipher), "%s-%u", (const char *)luks->cipher_name,
+		 strcmp(mode, "xts") ? bits : bits / 2);
+	set_text(crypt, "ivgen-alg", ivgen);
 	if (hash)
 		set_text(crypt, "ivgen-hash-alg", hash);
+	set_text(crypt, "hash-alg", (const char *)luks->hash);
+	set_text(crypt, "cipher-alg", cipher);
+	set_text(crypt, "uuid", (const char *)luks->uuid);
+	set_text(crypt, "format", "luks");
 	set_text(crypt, "cipher-mode", mode);
+	add_slots(luks, crypt);
+	json_object_set_new(crypt, "payload-offset",
+			    json_integer((json_int_t)be32_get(luks->payload_sector) * 512));
+	json_object_set_new(crypt, "master-key-iters",
+			    json_integer(be32_get(luks->digest_iterations)));
 }
 
 static int add_luks(struct qcow2 *q, json_t *crypt, struct bd_error *err)
 {
 	struct qcow2_disk_luks_header luks;
-	char text[48];
-	uint32_t bits;
 	int ret;
 
-	if (!q->crypto_off)
+	if (!q->crypto_off) {
+		set_text(crypt, "format", "luks");
 		return 0;
+	}
 	ret = qcow2_read_padded(q, q->crypto_off, &luks, sizeof(luks));
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not read encryption header");
-	if (memcmp(luks.magic, "LUKS\xba\xbe", 6))
+	if (memcmp(luks.magic, "LUKS\xba\xbe", sizeof(luks.magic)))
 		return bd_fail(err, -EINVAL, "Volume is not in LUKS format");
 	luks.cipher_name[31] = luks.cipher_mode[31] = luks.hash[31] = luks.uuid[39] = 0;
-	add_mode((const char *)luks.cipher_mode, crypt);
-	set_text(crypt, "hash-alg", (const char *)luks.hash);
-	bits = be32_get(luks.key_bytes) * 8;
-	if (!strncmp((const char *)luks.cipher_mode, "xts", 3))
-		bits /= 2;
-	snprintf(text, sizeof(text), "%s-%u", (const char *)luks.cipher_name, bits);
-	set_text(crypt, "cipher-alg", text);
-	set_text(crypt, "uuid", (const char *)luks.uuid);
-	json_object_set_new(crypt, "payload-offset",
-			    json_integer((json_int_t)be32_get(luks.payload_sector) * 512));
-	json_object_set_new(crypt, "master-key-iters",
-			    json_integer(be32_get(luks.digest_iterations)));
-	add_slots(&luks, crypt);
+	describe_luks(&luks, crypt);
 	return 0;
 }
 
@@ -133,9 +145,11 @@ static int add_encryption(struct qcow2 *q, json_t *data, struct bd_error *err)
 	if (!q->crypt_method)
 		return 0;
 	crypt = json_object();
-	json_object_set_new(crypt, "format", json_string(q->crypt_method == 2 ? "luks" : "aes"));
 	json_object_set_new(data, "encrypt", crypt);
-	return q->crypt_method == 2 ? add_luks(q, crypt, err) : 0;
+	if (q->crypt_method == 2)
+		return add_luks(q, crypt, err);
+	set_text(crypt, "format", "aes");
+	return 0;
 }
 
 static int add_data(struct qcow2 *q, json_t *data, struct bd_error *err)

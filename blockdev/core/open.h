@@ -14,7 +14,7 @@ struct bd_node_opts {
 	char *backing_ref;        /* "backing"; owned; NULL: not given */
 };
 
-/* Take the generic options out of @opts.  @flags: BD_O_* asked for.  @out is freed by the caller. */
+/* Take the generic options out of @opts.  @flags: BD_O_* asked for.  The caller frees @out. */
 int bd_node_opts_take(struct bd_opts *opts, unsigned flags, struct bd_node_opts *out,
 		      struct bd_error *err);
 void bd_node_opts_free(struct bd_node_opts *nopts);

@@ -60,7 +60,8 @@ static int read_one(struct qcow2 *q, uint64_t off, uint64_t left, struct qcow2_b
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Failed to read bitmap directory");
 	if (!acceptable(q, b, &disk))
-		return bd_fail(err, -EINVAL, "Bitmap '%s' doesn't satisfy the constraints", b->name);
+		return bd_fail(err, -EINVAL, "Bitmap '%s' doesn't satisfy the constraints",
+			       b->name);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ enum { QCOW2_CHUNK_BITS = 16, QCOW2_CHUNK_CLUSTERS = 1 << QCOW2_CHUNK_BITS };
 
 struct qcow2_chunk {
 	uint64_t used[QCOW2_CHUNK_CLUSTERS / 64];
-	uint64_t single[QCOW2_CHUNK_CLUSTERS / 64]; /* referenced by an entry marked COPIED, or such */
+	uint64_t single[QCOW2_CHUNK_CLUSTERS / 64]; /* has a reference that fits a count of 1 */
 	uint32_t *more;                             /* count - 1 of each cluster; NULL: all 0 */
 };
 

@@ -20,8 +20,8 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 	if (ret < 0) {
 		qcow2_check_say(ck, "ERROR %s", why.msg);
 		if (q->nb_snapshots > QCOW2_LIMIT_SNAPSHOTS)
-			qcow2_check_say(ck, "You can force-remove all %u overhanging snapshots with "
-					"qemu-img check -r all",
+			qcow2_check_say(ck, "You can force-remove all %u overhanging snapshots "
+					"with qemu-img check -r all",
 					q->nb_snapshots - QCOW2_LIMIT_SNAPSHOTS);
 	} else {
 		if (!q->snapshots)

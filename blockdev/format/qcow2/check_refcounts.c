@@ -19,7 +19,8 @@ int qcow2_check_refblocks(struct qcow2_checker *ck)
 		if (entry & QCOW2_REFTABLE_ENTRY_RESERVED) {
 			ck->res->corruptions++;
 			ck->rebuild = true;
-			qcow2_check_say(ck, "ERROR refcount table entry %u has reserved bits set", i);
+			qcow2_check_say(ck, "ERROR refcount table entry %u has reserved bits set",
+					i);
 			continue;
 		}
 		if (entry & (q->cluster_size - 1)) {
@@ -203,6 +204,14 @@ static int write_edited(struct compare *cmp, uint64_t off)
 	return io_pwrite(q->node->file, off, cmp->edit, q->cluster_size);
 }
 
+static int unaligned_block(struct qcow2 *q, uint64_t idx)
+{
+	uint64_t off = q->reftable[idx] & QCOW2_REFTABLE_ENTRY_OFFSET;
+
+	return bd_corrupt(q->node, 0, 0, "Refblock offset %#llx unaligned (reftable index: %#llx)",
+			  (unsigned long long)off, (unsigned long long)idx);
+}
+
 static int compare_all(struct compare *cmp, struct qcow2_ahead *ahead)
 {
 	struct qcow2 *q = cmp->ck->q;
@@ -216,10 +225,7 @@ static int compare_all(struct compare *cmp, struct qcow2_ahead *ahead)
 			block = qcow2_ahead_get(ahead, &off, &res);
 		} else if (idx < q->reftable_size &&
 			   q->reftable[idx] & QCOW2_REFTABLE_ENTRY_OFFSET) {
-			bd_corrupt(q->node, 0, 0, "Refblock offset %#llx unaligned (reftable index: "
-				   "%#llx)", (unsigned long long)(q->reftable[idx] &
-				   QCOW2_REFTABLE_ENTRY_OFFSET), (unsigned long long)idx);
-			res = -EIO;
+			res = unaligned_block(q, idx);
 		}
 		if (res < 0) {
 			unknown_block(cmp, idx, res);

@@ -32,7 +32,7 @@ int qcow2_check_table(const struct qcow2 *q, uint64_t off, uint64_t entries, siz
 int qcow2_header_encode(const struct qcow2 *q, uint64_t size, const char *backing_name,
 			const char *backing_format, uint8_t *area);
 
-/* options.c: take the run-time options out of node->opts.  Spec: none.  Like: QEMU. */
+/* options.c: take the run-time options out of node->opts.  Like: QEMU. */
 int qcow2_options_take(struct qcow2 *q, struct bd_error *err);
 /* cache_size.c: sizes of both caches and of a slice, with QEMU's arithmetic. */
 int qcow2_cache_sizes(struct qcow2 *q, struct bd_opts *opts, struct bd_error *err);

@@ -38,32 +38,32 @@ static int full_size(const struct qcow2_new *new, uint64_t size, uint64_t *bytes
 	return 0;
 }
 
+static bool has_data(const struct bd_extent *ext)
+{
+	return ext->kind > BD_ZERO && !(ext->flags & BD_EXTENT_SPARSE);
+}
+
 /* Bytes of target clusters that the source has data for. */
 static int data_size(const struct qcow2_new *new, struct bd_node *src, uint64_t *bytes,
 		     struct bd_error *err)
 {
 	uint64_t off = 0, cluster = new->cluster_size;
+	struct bd_extent ext;
 
 	*bytes = 0;
 	while (off < src->size) {
-		struct bd_extent ext[64];
-		int nr = bd_map(src, off, src->size - off, ext, 64);
+		int ret = bd_map(src, off, src->size - off, &ext, 1);
+		uint64_t end = off;
 
-		if (nr <= 0)
-			return bd_fail_errno(err, nr ? nr : -EIO, "Unable to get block status");
-		for (int i = 0; i < nr; i++) {
-			uint64_t end = ext[i].guest_off + ext[i].len;
-
-			if (ext[i].kind <= BD_ZERO || ext[i].flags & BD_EXTENT_SPARSE || end <= off) {
-				off = max_u64(off, end);
-				continue;
-			}
-			/* Clusters seen so far are not counted again. */
-			off = max_u64(off, ext[i].guest_off);
+		if (ret <= 0)
+			return bd_fail_errno(err, ret ? ret : -EIO, "Unable to get block status");
+		end = ext.guest_off + ext.len;
+		/* A cluster that has some data is there as a whole, and counted once. */
+		if (has_data(&ext)) {
 			end = round_up(end, cluster);
 			*bytes += off % cluster + end - off;
-			off = end;
 		}
+		off = end;
 	}
 	return 0;
 }

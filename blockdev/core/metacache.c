@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "blockdev/base/bits.h"
+#include "blockdev/core/metacache_file.h"
 #include "blockdev/core/metacache_private.h"
 #include "blockdev/core/queue.h"
 
@@ -148,6 +149,7 @@ static struct meta_slot *evict(struct metacache *cache)
 		metacache_unhash(slot);
 		slot->state = SLOT_FREE;
 		cache->stats.evictions++;
+		metacache_keep(slot);
 		return slot;
 	}
 	return NULL;
@@ -205,20 +207,64 @@ static void loaded(struct io_op *op)
 	bd_queue_wake(cache->args.queue, &slot->settle, 0);
 }
 
-static void load(struct metacache *cache, struct meta_slot *slot)
+static void read_table(struct meta_slot *slot, struct io_file *file, uint64_t off,
+		       void (*done)(struct io_op *))
 {
-	slot->state = SLOT_LOADING;
-	slot->iov = (struct iovec){slot->buf, cache->args.table_size};
+	slot->iov = (struct iovec){slot->buf, slot->cache->args.table_size};
 	slot->op = (struct io_op){
-		.kind = IO_READ, .flags = IO_META, .file = cache->args.file, .off = slot->off,
-		.len = cache->args.table_size, .iov = &slot->iov, .niov = 1,
-		.done = loaded, .user = slot,
+		.kind = IO_READ, .flags = IO_META, .file = file, .off = off,
+		.len = slot->cache->args.table_size, .iov = &slot->iov, .niov = 1,
+		.done = done, .user = slot,
 	};
-	cache->nr_loading++;
-	cache->stats.loading++;
+	io_submit(&slot->op);
+}
+
+static void load_from_image(struct meta_slot *slot)
+{
+	struct metacache *cache = slot->cache;
+
 	if (cache->args.load_event)
 		io_event(cache->args.file, cache->args.load_event);
-	io_submit(&slot->op);
+	read_table(slot, cache->args.file, slot->off, loaded);
+}
+
+/* Whatever is wrong with the second level is a miss. */
+static void loaded_from_second(struct io_op *op)
+{
+	struct meta_slot *slot = op->user;
+	struct metacache *cache = slot->cache;
+
+	if (op->res < 0)
+		metacache_file_fail(cache->args.second, op->res);
+	if (op->res < 0 || !metacache_file_verify(cache->args.second, slot->off, slot->buf)) {
+		load_from_image(slot);
+		return;
+	}
+	cache->stats.file_hits++;
+	loaded(op);
+}
+
+static void load(struct metacache *cache, struct meta_slot *slot)
+{
+	uint64_t pos;
+
+	slot->state = SLOT_LOADING;
+	cache->nr_loading++;
+	cache->stats.loading++;
+	if (cache->args.second && metacache_file_find(cache->args.second, slot->off, &pos))
+		read_table(slot, metacache_file_io(cache->args.second), pos, loaded_from_second);
+	else
+		load_from_image(slot);
+}
+
+void metacache_keep(struct meta_slot *slot)
+{
+	struct metacache *cache = slot->cache;
+
+	if (!cache->args.second)
+		return;
+	metacache_file_store(cache->args.second, slot->off, slot->buf);
+	cache->stats.file_stores++;
 }
 
 static int get(struct metacache *cache, uint64_t off, struct bd_wait *wait, bool new,

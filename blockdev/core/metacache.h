@@ -17,6 +17,7 @@
 #include "blockdev/io/file.h"
 
 struct metacache;
+struct metacache_file;
 struct meta_chunk;
 
 /* A parked continuation.  resume() runs from bd_queue_poll(), never from the call that parked it. */
@@ -57,6 +58,7 @@ struct metacache_args {
 	/* Called when a dirty table must go before room can be made: start a write-back round. */
 	void (*need_round)(void *owner);
 	void *owner;
+	struct metacache_file *second; /* clean tables on disk; owned by the caller; NULL: none */
 };
 
 int metacache_new(const struct metacache_args *args, struct metacache **out);
@@ -87,6 +89,8 @@ int metacache_write(struct metacache *cache, struct bd_wait *wait);
 bool metacache_crowded(const struct metacache *cache);
 /* Those who wait for a slot get @err: write-back failed. */
 void metacache_fail(struct metacache *cache, int err);
+/* Before closing: hand clean tables to the second level, one after the other.  Blocks. */
+void metacache_keep_all(struct metacache *cache);
 /* Drop every clean table (reopen, snapshot apply). */
 void metacache_empty(struct metacache *cache);
 void metacache_stats(const struct metacache *cache, struct bd_cache_stats *stats);

@@ -34,6 +34,7 @@ static void release(struct metacache *cache, struct meta_chunk *chunk)
 
 		if (slot->state == SLOT_READY) {
 			metacache_unhash(slot);
+			metacache_keep(slot);
 			cache->stats.cleaned++;
 		}
 		list_del(&slot->lru);

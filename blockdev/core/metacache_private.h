@@ -35,6 +35,8 @@ struct metacache {
 /* Let those who want a slot try again. */
 void metacache_room(struct metacache *cache);
 void metacache_unhash(struct meta_slot *slot);
+/* A clean table leaves memory: the second level may keep it. */
+void metacache_keep(struct meta_slot *slot);
 void metacache_clean_start(struct metacache *cache);
 void metacache_clean_stop(struct metacache *cache);
 

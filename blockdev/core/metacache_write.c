@@ -2,6 +2,7 @@
 /* Dirty tables of the metadata cache: marking, write-back, forgetting. */
 #include <errno.h>
 
+#include "blockdev/core/metacache_file.h"
 #include "blockdev/core/metacache_private.h"
 #include "blockdev/core/queue.h"
 
@@ -12,6 +13,8 @@ void metacache_dirty(struct meta_slot *slot)
 	slot->gen++;
 	if (slot->dirty)
 		return;
+	if (cache->args.second)
+		metacache_file_forget(cache->args.second, slot->off);
 	slot->dirty = true;
 	cache->nr_dirty++;
 	list_del(&slot->lru);
@@ -99,6 +102,8 @@ void metacache_drop(struct metacache *cache, uint64_t off, uint64_t len)
 {
 	struct link *lists[] = {&cache->clean, &cache->dirty};
 
+	for (uint64_t at = off; cache->args.second && at < off + len; at += cache->args.table_size)
+		metacache_file_forget(cache->args.second, at);
 	for (unsigned i = 0; i < 2; i++) {
 		struct link *next;
 
@@ -133,5 +138,16 @@ void metacache_empty(struct metacache *cache)
 		slot->state = SLOT_FREE;
 		slot->fresh = false;
 		list_add_tail(&cache->free, &slot->lru);
+	}
+}
+
+void metacache_keep_all(struct metacache *cache)
+{
+	for (struct link *it = cache->clean.next; it != &cache->clean; it = it->next) {
+		metacache_keep(container_of(it, struct meta_slot, lru));
+		while (metacache_file_busy(cache->args.second) > 8) {
+			if (bd_queue_poll(cache->args.queue, true) < 0)
+				return;
+		}
 	}
 }

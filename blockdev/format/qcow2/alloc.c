@@ -34,6 +34,8 @@ static int make_block(struct qcow2 *q, uint64_t idx, struct bd_wait *wait, struc
 	if (idx == 0)
 		return bd_corrupt(q->node, 0, 0, "No refcount block for the image header");
 	ret = metacache_get_new(q->refcount_cache, off, wait, slot);
+	if (ret > 0)
+		ret = qcow2_table_gate(q, wait);
 	if (ret <= 0)
 		return ret;
 	io_event(q->node->file, "refblock_alloc");

@@ -59,6 +59,7 @@ struct qcow2_alloc {
 	uint32_t table_pos;       /* next sector of the table being written */
 	uint8_t *buf;             /* sectors being written; owned */
 	struct link gate;         /* bd_wait: want to edit L2 or L1 */
+	struct link table_gate;   /* bd_wait: want to edit the refcount table */
 	struct link now, next;    /* bd_wait of flushes: this round's, the next one's */
 	struct bd_wait wait;
 	struct io_op op;
@@ -97,7 +98,13 @@ void qcow2_free_stop(struct qcow2 *q);
 
 /* round.c */
 void qcow2_round_want(struct qcow2 *q); /* start a round, or another after this one */
-int qcow2_gate(struct qcow2 *q, struct bd_wait *wait); /* 1: open; 0: parked */
+/* May L2 and L1 be edited?  1: yes; 0: parked.  @wait NULL: blocks until they may, or -EIO. */
+int qcow2_gate(struct qcow2 *q, struct bd_wait *wait);
+/*
+ * The same for the refcount table: a new block's entry must not reach the disk in a round that
+ * does not write the block.
+ */
+int qcow2_table_gate(struct qcow2 *q, struct bd_wait *wait);
 void qcow2_l1_set(struct qcow2 *q, uint64_t idx, uint64_t entry); /* gate open */
 int qcow2_flush(struct bd_node *node, struct bd_wait *wait);
 void qcow2_round_need(void *owner); /* the caches' need_round */

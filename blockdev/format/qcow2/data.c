@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "blockdev/base/bits.h"
+#include "blockdev/core/metacache_file.h"
 #include "blockdev/core/queue.h"
+#include "blockdev/core/report.h"
 #include "blockdev/format/qcow2/alloc.h"
 
 const struct bd_write_ops qcow2_write_ops = {
@@ -28,6 +30,7 @@ static int alloc_new(struct qcow2 *q)
 	a->q = q;
 	list_init(&a->want_free_room);
 	list_init(&a->gate);
+	list_init(&a->table_gate);
 	list_init(&a->now);
 	list_init(&a->next);
 	list_init(&a->want_l2);
@@ -45,15 +48,45 @@ static int cache_new(struct qcow2 *q, uint32_t table_size, uint64_t bytes, const
 		.max_slots = (uint32_t)min_u64(max_u64(bytes / table_size, 2), UINT32_MAX / 2),
 		.clean_interval = q->cache_clean_interval, .load_event = load,
 		.write_event = write, .need_round = qcow2_round_need, .owner = q,
+		.second = out == &q->l2_cache ? q->l2_second : NULL,
 	};
 
 	return metacache_new(&args, out);
+}
+
+/* Without the cache file everything works, only slower: a failure is a warning. */
+static void second_open(struct qcow2 *q)
+{
+	uint64_t l1_span = (uint64_t)q->l1_size << q->l2_bits;
+	struct metacache_file_args args = {
+		.queue = q->node->queue, .path = q->l2_cache_file, .image = q->node->file,
+		.table_size = q->l2_slice_size,
+		.tables = l1_span * q->l2_entry_size / q->l2_slice_size,
+		.trust = !(q->node->flags & BD_O_FORCE_SHARE),
+	};
+	struct bd_error err = {0};
+
+	if (!q->l2_cache_file)
+		return;
+	if (metacache_file_open(&args, &q->l2_second, &err) < 0)
+		bd_report("warning: No L2 cache file: %s", err.msg[0] ? err.msg : "out of memory");
+}
+
+static void second_close(struct qcow2 *q, bool seal)
+{
+	while (q->l2_second && metacache_file_busy(q->l2_second)) {
+		if (bd_queue_poll(q->node->queue, true) < 0)
+			break;
+	}
+	metacache_file_close(q->l2_second, seal && !(q->node->flags & BD_O_FORCE_SHARE));
+	q->l2_second = NULL;
 }
 
 int qcow2_data_start(struct qcow2 *q, struct bd_error *err)
 {
 	int ret = alloc_new(q);
 
+	second_open(q);
 	if (ret == 0)
 		ret = cache_new(q, q->l2_slice_size, q->l2_cache_size, "l2_load", NULL,
 				&q->l2_cache);
@@ -103,6 +136,9 @@ int qcow2_data_stop(struct qcow2 *q)
 
 	if (q->alloc && q->l2_cache && q->refcount_cache)
 		ret = write_back(q);
+	if (q->l2_cache && q->l2_second)
+		metacache_keep_all(q->l2_cache);
+	second_close(q, ret == 0 && !q->node->corrupt);
 	metacache_free(q->l2_cache);
 	metacache_free(q->refcount_cache);
 	q->l2_cache = q->refcount_cache = NULL;

@@ -162,7 +162,9 @@ int qcow2_header_decode(struct qcow2 *q, const uint8_t *area, unsigned flags, ui
 		return ret;
 	q->backing_off = be64_get(h->backing_off);
 	q->backing_len = be32_get(h->backing_len);
-	if (q->backing_off > q->cluster_size)
+	/* A name made of header fields would change with them. */
+	if (q->backing_off > q->cluster_size ||
+	    (q->backing_off && q->backing_len && q->backing_off < q->header_length))
 		return bd_fail(err, -EINVAL, "Invalid backing file offset");
 	ret = decode_features(q, h, area, flags, err);
 	if (ret < 0)

@@ -143,8 +143,10 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 		ret = io_pwrite(q->node->file, off, table, q->cluster_size);
 	if (ret == 0) {
 		metacache_drop(q->l2_cache, off, q->cluster_size);
-		qcow2_l1_set(q, idx, off | QCOW2_OFLAG_COPIED);
+		ret = qcow2_gate(q, NULL) < 0 ? -EIO : 0;
 	}
+	if (ret == 0)
+		qcow2_l1_set(q, idx, off | QCOW2_OFLAG_COPIED);
 	free(table);
 	return ret;
 }

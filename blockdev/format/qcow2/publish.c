@@ -68,9 +68,12 @@ int qcow2_publish(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wa
 	struct meta_slot *slice;
 	int ret;
 
-	if (!qcow2_free_room(q, wait) || (wait && !qcow2_gate(q, wait)))
+	if (!qcow2_free_room(q, wait))
 		return 0;
-	ret = metacache_get(q->l2_cache, qcow2_slice_off(q, table, plan->guest_off), wait, &slice);
+	ret = qcow2_gate(q, wait);
+	if (ret > 0)
+		ret = metacache_get(q->l2_cache, qcow2_slice_off(q, table, plan->guest_off), wait,
+				    &slice);
 	if (ret <= 0)
 		return ret;
 	if (plan->priv[PRIV_KIND] == PLAN_PACKED)

@@ -96,6 +96,7 @@ struct qcow2 {
 	char *l2_cache_file;          /* NULL: none */
 
 	struct metacache *l2_cache;   /* slices */
+	struct metacache_file *l2_second; /* slices on disk; NULL: none */
 	struct metacache *refcount_cache; /* refcount blocks */
 	struct qcow2_alloc *alloc;    /* allocator and write-back round; alloc.c */
 };

@@ -160,6 +160,8 @@ static int run(struct qcow2 *q)
 					    q->reftable_dirty, "refblock_alloc_switch_table")
 			      : 1;
 		q->reftable_is_dirty = ret == 0;
+		if (ret == 1)
+			bd_queue_wake_all(q->node->queue, &a->table_gate, 0);
 		return ret;
 	case ROUND_BARRIER:
 		return tables_dirty(q) ? barrier(q) : 1;
@@ -220,6 +222,7 @@ static void end(struct qcow2 *q)
 	}
 	a->step = ROUND_IDLE;
 	open_gate(q);
+	bd_queue_wake_all(q->node->queue, &a->table_gate, 0);
 	if (again)
 		qcow2_round_want(q);
 }
@@ -277,9 +280,31 @@ void qcow2_round_need(void *owner)
 
 int qcow2_gate(struct qcow2 *q, struct bd_wait *wait)
 {
+	while (q->alloc->gate_closed && !wait) {
+		if (bd_queue_poll(q->node->queue, true) < 0)
+			return -EIO;
+	}
 	if (!q->alloc->gate_closed)
 		return 1;
 	list_add_tail(&q->alloc->gate, &wait->link);
+	return 0;
+}
+
+/* The round has begun to write refcount blocks, and the table not yet. */
+static bool table_closed(const struct qcow2 *q)
+{
+	return q->alloc->step >= ROUND_REFBLOCKS && q->alloc->step <= ROUND_TABLE;
+}
+
+int qcow2_table_gate(struct qcow2 *q, struct bd_wait *wait)
+{
+	while (table_closed(q) && !wait) {
+		if (bd_queue_poll(q->node->queue, true) < 0)
+			return -EIO;
+	}
+	if (!table_closed(q))
+		return 1;
+	list_add_tail(&q->alloc->table_gate, &wait->link);
 	return 0;
 }
 

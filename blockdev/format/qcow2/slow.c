@@ -6,6 +6,7 @@
 
 #include "blockdev/base/be.h"
 #include "blockdev/base/bits.h"
+#include "blockdev/core/metacache_file.h"
 #include "blockdev/format/qcow2/alloc.h"
 
 /* Before anything changes: the dirty mark goes on, bits only others understand go off. */
@@ -16,6 +17,8 @@ int qcow2_first_write(struct bd_node *node, struct bd_error *err)
 	uint64_t incompatible = q->incompatible, autoclear = q->autoclear & keep;
 	int ret;
 
+	if (q->l2_second)
+		metacache_file_invalidate(q->l2_second);
 	if (q->version < 3)
 		return 0;
 	if (q->lazy_refcounts)

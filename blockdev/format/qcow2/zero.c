@@ -23,8 +23,11 @@ static int edit(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta
 	ret = qcow2_l2_own(q, idx, wait);
 	if (ret <= 0)
 		return ret;
-	if (!qcow2_free_room(q, wait) || (wait && !qcow2_gate(q, wait)))
+	if (!qcow2_free_room(q, wait))
 		return 0;
+	ret = qcow2_gate(q, wait);
+	if (ret <= 0)
+		return ret;
 	return metacache_get(q->l2_cache,
 			     qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off), wait, slice);
 }

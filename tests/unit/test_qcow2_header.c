@@ -148,6 +148,17 @@ START_TEST(test_flags)
 }
 END_TEST
 
+START_TEST(test_backing_in_header)
+{
+	make_header();
+	head->backing_off = be64_make(16);
+	head->backing_len = be32_make(8);
+	expect(-EINVAL, 0, "Invalid backing file offset");
+	head->backing_off = be64_make(112);
+	expect(0, 0, NULL);
+}
+END_TEST
+
 START_TEST(test_version2)
 {
 	struct bd_error err = {0};
@@ -361,6 +372,7 @@ int main(void)
 	tcase_add_test(tc, test_good);
 	tcase_add_loop_test(tc, test_bad, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tc, test_flags);
+	tcase_add_test(tc, test_backing_in_header);
 	tcase_add_test(tc, test_version2);
 	tcase_add_test(tc, test_extensions);
 	tcase_add_loop_test(tc, test_bad_extensions, 0, sizeof(bad_ext) / sizeof(bad_ext[0]));

@@ -74,18 +74,19 @@ static int print_json(struct bd_node *node, const char *name, const struct bd_ch
 {
 	json_t *json = json_object();
 
+	/* In QEMU's order, for those who read the text. */
 	set_number(json, "image-end-offset", check->image_end_offset);
-	set_number(json, "total-clusters", check->total_clusters);
-	json_object_set_new(json, "check-errors", json_integer((json_int_t)check->check_errors));
-	set_number(json, "corruptions", check->corruptions);
-	set_number(json, "leaks", check->leaks);
-	set_number(json, "corruptions-fixed", check->corruptions_fixed);
-	set_number(json, "leaks-fixed", check->leaks_fixed);
-	set_number(json, "allocated-clusters", check->allocated_clusters);
-	set_number(json, "fragmented-clusters", check->fragmented_clusters);
 	set_number(json, "compressed-clusters", check->compressed_clusters);
+	set_number(json, "total-clusters", check->total_clusters);
+	set_number(json, "corruptions-fixed", check->corruptions_fixed);
+	set_number(json, "corruptions", check->corruptions);
+	json_object_set_new(json, "check-errors", json_integer((json_int_t)check->check_errors));
+	set_number(json, "leaks-fixed", check->leaks_fixed);
+	set_number(json, "leaks", check->leaks);
+	set_number(json, "allocated-clusters", check->allocated_clusters);
 	json_object_set_new(json, "filename", json_text(name));
 	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	set_number(json, "fragmented-clusters", check->fragmented_clusters);
 	return json_print(json);
 }
 

@@ -53,11 +53,11 @@ static int print(const struct bd_measure *m, bool json)
 		return 0;
 	}
 	object = json_object();
+	if (m->has_bitmaps)
+		json_object_set_new(object, "bitmaps", json_integer((json_int_t)m->bitmaps));
 	json_object_set_new(object, "required", json_integer((json_int_t)m->required));
 	json_object_set_new(object, "fully-allocated",
 			    json_integer((json_int_t)m->fully_allocated));
-	if (m->has_bitmaps)
-		json_object_set_new(object, "bitmaps", json_integer((json_int_t)m->bitmaps));
 	return json_print(object);
 }
 

@@ -69,22 +69,29 @@ int json_print(json_t *json)
 	return 0;
 }
 
+/* Keys stand in the order QEMU prints them in, for those who read the text line by line. */
 static json_t *snapshot_to_json(const struct bd_snapshot_info *sn)
 {
 	json_t *json = json_object();
 
-	json_object_set_new(json, "id", json_text(sn->id));
+	if (sn->icount != UINT64_MAX)
+		json_object_set_new(json, "icount", json_integer((json_int_t)sn->icount));
+	json_object_set_new(json, "vm-clock-nsec",
+			    json_integer((json_int_t)(sn->vm_clock_ns % 1000000000)));
 	json_object_set_new(json, "name", json_text(sn->name));
-	json_object_set_new(json, "vm-state-size", json_integer((json_int_t)sn->vm_state_size));
 	json_object_set_new(json, "date-sec", json_integer(sn->date_sec));
 	json_object_set_new(json, "date-nsec", json_integer(sn->date_nsec));
 	json_object_set_new(json, "vm-clock-sec",
 			    json_integer((json_int_t)(sn->vm_clock_ns / 1000000000)));
-	json_object_set_new(json, "vm-clock-nsec",
-			    json_integer((json_int_t)(sn->vm_clock_ns % 1000000000)));
-	if (sn->icount != UINT64_MAX)
-		json_object_set_new(json, "icount", json_integer((json_int_t)sn->icount));
+	json_object_set_new(json, "id", json_text(sn->id));
+	json_object_set_new(json, "vm-state-size", json_integer((json_int_t)sn->vm_state_size));
 	return json;
+}
+
+static void add_text(json_t *json, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(json, key, json_text(text));
 }
 
 json_t *info_to_json(struct bd_node *node, const struct bd_info *info)
@@ -98,24 +105,21 @@ json_t *info_to_json(struct bd_node *node, const struct bd_info *info)
 			json_array_append_new(list, snapshot_to_json(&info->snapshots[i]));
 		json_object_set_new(json, "snapshots", list);
 	}
+	if (info->backing_name)
+		add_text(json, "backing-filename-format", info->backing_format);
 	json_object_set_new(json, "virtual-size", json_integer((json_int_t)info->virtual_size));
-	json_object_set_new(json, "filename", json_text(bd_filename(node)));
+	add_text(json, "filename", bd_filename(node));
 	if (info->cluster_size)
 		json_object_set_new(json, "cluster-size", json_integer(info->cluster_size));
-	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	add_text(json, "format", bd_format_name(node));
 	if (info->actual_size >= 0)
 		json_object_set_new(json, "actual-size", json_integer(info->actual_size));
 	if (info->encrypted)
 		json_object_set_new(json, "encrypted", json_true());
 	if (info->specific)
 		json_object_set(json, "format-specific", info->specific);
-	if (info->backing_name)
-		json_object_set_new(json, "backing-filename", json_text(info->backing_name));
-	if (info->backing_full)
-		json_object_set_new(json, "full-backing-filename", json_text(info->backing_full));
-	if (info->backing_format)
-		json_object_set_new(json, "backing-filename-format",
-				    json_text(info->backing_format));
+	add_text(json, "full-backing-filename", info->backing_full);
+	add_text(json, "backing-filename", info->backing_name);
 	json_object_set_new(json, "dirty-flag", json_boolean(info->dirty));
 	return json;
 }

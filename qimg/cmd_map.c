@@ -50,7 +50,7 @@ static struct entry to_entry(const struct bd_extent *ext)
 		.data = ext->kind >= BD_DATA && !(ext->flags & BD_EXTENT_SPARSE),
 		.has_host = (ext->flags & BD_EXTENT_HAS_OFFSET) &&
 			    !(ext->flags & BD_EXTENT_ENCRYPTED) && ext->kind != BD_COMPRESSED,
-		.file = ext->node ? bd_filename(ext->node) : "",
+		.file = ext->node ? bd_data_filename(ext->node) : "",
 	};
 }
 

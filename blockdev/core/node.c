@@ -78,6 +78,11 @@ const char *bd_filename(const struct bd_node *node)
 	return node->filename;
 }
 
+const char *bd_data_filename(const struct bd_node *node)
+{
+	return node->data && node->data != node->file ? node->data->filename : node->filename;
+}
+
 struct bd_node *bd_backing(const struct bd_node *node)
 {
 	return node->backing;

@@ -90,6 +90,8 @@ int bd_close(struct bd_node *node);
 uint64_t bd_size(const struct bd_node *node);          /* guest bytes */
 const char *bd_format_name(const struct bd_node *node);
 const char *bd_filename(const struct bd_node *node);   /* as given, or json:{...} */
+/* Name of the file the layer's guest data are in: another one if it has an external data file. */
+const char *bd_data_filename(const struct bd_node *node);
 struct bd_node *bd_backing(const struct bd_node *node); /* next layer, borrowed; NULL: none */
 struct bd_queue *bd_node_queue(const struct bd_node *node);
 bool bd_probed(const struct bd_node *node);            /* the format was guessed */

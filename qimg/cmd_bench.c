@@ -255,8 +255,8 @@ static int run(struct invocation *inv)
 
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
-	if ((aio && !aio_known(aio)) || opts_output(v->output, &json) || image_conflict(&v->image) ||
-	    take_load(v, &load))
+	if ((aio && !aio_known(aio)) || opts_output(v->output, &json) ||
+	    image_conflict(&v->image) || take_load(v, &load))
 		return 1;
 	queue = open_queue(aio, load.depth + 1);
 	if (!queue)

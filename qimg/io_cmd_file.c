@@ -65,7 +65,8 @@ static int run_open(struct io_state *io, int argc, char **argv)
 	char *options = NULL;
 	int letter, ret = 0;
 
-	while (ret == 0 && (letter = io_getopt(io_find("open"), argc, argv, "snCro:ki:t:d:U")) != -1)
+	while (ret == 0 &&
+	       (letter = io_getopt(io_find("open"), argc, argv, "snCro:ki:t:d:U")) != -1)
 		ret = open_letter(letter, &how, &options);
 	if (ret == 0 && optind < argc - 1) {
 		io_usage(io_find("open"));
@@ -327,7 +328,8 @@ const struct io_command io_file_commands[] = {
 	 " -U force share, -t cache mode, -d discard mode, -o options"},
 	{"close", "c", run_close, 0, 0, true, false, NULL, "close the current open file", NULL},
 	{"reopen", NULL, run_reopen, 0, -1, true, false, "[(-r|-w)] [-c cache] [-o options]",
-	 "reopens an image with new options", "-r read-only, -w writable, -c cache mode, -o options"},
+	 "reopens an image with new options",
+	 "-r read-only, -w writable, -c cache mode, -o options"},
 	{"length", "l", run_length, 0, 0, true, false, NULL, "gets the length of the current file",
 	 NULL},
 	{"info", "i", run_info, 0, 0, true, false, NULL,

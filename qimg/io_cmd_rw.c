@@ -327,7 +327,8 @@ const struct io_command io_rw_commands[] = {
 	 "[-bcCfnquz] [-P pattern | -s source_file] off len",
 	 "writes a number of bytes at a specified offset",
 	 "-b VM state, -c compressed, -C CSV, -f to stable storage, -n with -z: fail rather than\n"
-	 " write zero bytes, -P pattern, -q quiet, -s data from a file, -u with -z: unmap, -z zeroes"},
+	 " write zero bytes, -P pattern, -q quiet, -s data from a file,\n"
+	 " -u with -z: unmap, -z zeroes"},
 	{"writev", NULL, run_writev, 2, -1, true, true, "[-Cfq] [-P pattern] off len [len..]",
 	 "writes a number of bytes at a specified offset",
 	 "one buffer per length; -C CSV, -f to stable storage, -P pattern, -q quiet"},

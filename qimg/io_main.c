@@ -59,6 +59,12 @@ static const char usage_text[] =
 	"\n"
 	"'-c help' lists the commands.\n";
 
+static void print_usage(void)
+{
+	printf("Usage: %s [OPTIONS]... [-c STRING]... [file]\n%s", program_invocation_short_name,
+	       usage_text);
+}
+
 static int discard_mode(const char *mode, struct args *args)
 {
 	args->how.flags &= ~(unsigned)BD_O_UNMAP;
@@ -102,8 +108,7 @@ static int take(int letter, struct args *args, struct io_state *io)
 	case OPT_OBJECT_ARG: return object_add(optarg) ? -1 : 0;
 	case OPT_IMAGE_OPTS: args->how.image_opts = true; return 0;
 	case 'h':
-		printf("Usage: %s [OPTIONS]... [-c STRING]... [file]\n%s", program_invocation_short_name,
-		       usage_text);
+		print_usage();
 		args->done = true;
 		return 0;
 	case 'V':
@@ -111,7 +116,8 @@ static int take(int letter, struct args *args, struct io_state *io)
 		args->done = true;
 		return 0;
 	default:
-		fprintf(stderr, "Try '%s --help' for more information.\n", program_invocation_short_name);
+		fprintf(stderr, "Try '%s --help' for more information.\n",
+			program_invocation_short_name);
 		return -1;
 	}
 }
@@ -126,8 +132,7 @@ static int parse(int argc, char **argv, struct args *args, struct io_state *io)
 			return 1;
 	}
 	if (!args->done && argc - optind > 1) {
-		printf("Usage: %s [OPTIONS]... [-c STRING]... [file]\n%s", program_invocation_short_name,
-		       usage_text);
+		print_usage();
 		return 1;
 	}
 	return 0;

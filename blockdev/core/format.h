@@ -42,7 +42,7 @@ struct bd_write_ops {
 	/* Data could not be written: give the clusters back.  Never fails; a leak at worst. */
 	void (*abort)(struct bd_node *node, struct bd_plan *plan);
 	/*
-	 * Make [*off, *off + *len) zero, or discard it.  Both advance *off and *len past what is done.
+	 * Make [*off, *off + *len) zero, or discard it; *off and *len move past what is done.
 	 * 1: a step done; 0: call again after @wait; -ENOTSUP: write zero bytes for the first
 	 * *len bytes instead (shortened to that part); other negative errno.
 	 */
@@ -74,6 +74,17 @@ struct bd_create_ops {
 		       struct bd_error *err);
 };
 
+/* Internal snapshots; @idx: position in the list of bd_info_get().  Blocking, drained. */
+struct bd_snapshot_ops {
+	bool (*can)(const struct bd_node *node); /* may this image have snapshots */
+	/* Its name, times and VM state are those of @info; the ID is chosen. */
+	int (*create)(struct bd_node *node, const struct bd_snapshot_info *info,
+		      struct bd_error *err);
+	int (*apply)(struct bd_node *node, size_t idx, struct bd_error *err);
+	int (*remove)(struct bd_node *node, size_t idx, struct bd_error *err);
+	int (*load)(struct bd_node *node, size_t idx, struct bd_error *err);
+};
+
 struct bd_format {
 	const char *name;
 	unsigned caps;          /* BD_CAP_* */
@@ -97,13 +108,15 @@ struct bd_format {
 
 	const struct bd_write_ops *write;
 	const struct bd_create_ops *create;
+	const struct bd_snapshot_ops *snapshot; /* NULL: none */
 	int (*check)(struct bd_node *node, unsigned fix, struct bd_check *check,
 		     struct bd_error *err);
 	int (*info)(struct bd_node *node, struct bd_info *info, struct bd_error *err);
 	void (*stats)(const struct bd_node *node, struct bd_stats *stats);
 };
 
-extern const struct bd_format *const bd_formats[]; /* probing order; NULL-terminated; format/list.c */
+/* In probing order; NULL-terminated.  Defined in format/list.c. */
+extern const struct bd_format *const bd_formats[];
 
 const struct bd_format *bd_format_find(const char *name); /* NULL: unknown */
 

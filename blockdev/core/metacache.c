@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The metadata cache: find, load once, park those who wait.  Everything on the fast path is O(1). */
+/* The metadata cache: find, load once, park those who wait.  All of the fast path is O(1). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

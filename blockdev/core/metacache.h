@@ -2,9 +2,9 @@
 /*
  * A cache of metadata tables (L2 slices, refcount blocks) of one file.
  *
- * O(1) look-up by host offset, O(1) LRU.  Slots come in chunks on demand.  A miss is an asynchronous
- * read that parks only the requests that need it.  No slot stays pinned while a request is parked:
- * a caller looks tables up again each time it runs.
+ * O(1) look-up by host offset, O(1) LRU.  Slots come in chunks on demand.  A miss is an
+ * asynchronous read that parks only the requests that need it.  No slot stays pinned while a
+ * request is parked: a caller looks tables up again each time it runs.
  */
 #ifndef BD_METACACHE_H
 #define BD_METACACHE_H
@@ -20,7 +20,7 @@ struct metacache;
 struct metacache_file;
 struct meta_chunk;
 
-/* A parked continuation.  resume() runs from bd_queue_poll(), never from the call that parked it. */
+/* A parked continuation.  resume() runs from bd_queue_poll(), never from the parking call. */
 struct bd_wait {
 	struct link link;                   /* on one waiting list at a time */
 	void (*resume)(struct bd_wait *wait);

@@ -21,7 +21,7 @@ struct bd_node {
 	uint64_t size;              /* guest bytes */
 	unsigned flags;             /* BD_O_* */
 	uint32_t cluster_size;      /* bytes; 0: the format has none */
-	uint32_t request_align;     /* guest bytes; reads and writes are widened to it by the core */
+	uint32_t request_align;     /* guest bytes; the io layer widens what is smaller */
 	char *filename;             /* as shown to people */
 	char *backing_name;         /* as stored in the image; NULL: none */
 	char *backing_full;         /* resolved; NULL: none */

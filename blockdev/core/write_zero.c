@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write-zeroes, discard and flush: by the format's metadata, else by the host file, else by bytes. */
+/* Write-zeroes, discard, flush: by the format's metadata, else the host file, else by bytes. */
 #include <errno.h>
 
 #include "blockdev/base/bits.h"

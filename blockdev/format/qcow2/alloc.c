@@ -18,7 +18,7 @@ static uint64_t count_max(const struct qcow2 *q)
 				      : (UINT64_C(1) << (1u << q->refcount_order)) - 1;
 }
 
-static void table_set(struct qcow2 *q, uint64_t idx, uint64_t off)
+void qcow2_reftable_set(struct qcow2 *q, uint64_t idx, uint64_t off)
 {
 	q->reftable[idx] = off;
 	q->reftable_dirty[idx / 64] = 1;
@@ -41,7 +41,7 @@ static int make_block(struct qcow2 *q, uint64_t idx, struct bd_wait *wait, struc
 	io_event(q->node->file, "refblock_alloc");
 	qcow2_refcount_set((*slot)->buf, 0, q->refcount_order, 1);
 	metacache_dirty(*slot);
-	table_set(q, idx, off);
+	qcow2_reftable_set(q, idx, off);
 	return 1;
 }
 

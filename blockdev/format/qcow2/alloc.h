@@ -88,6 +88,14 @@ int qcow2_refcount_raise(struct qcow2 *q, uint64_t off, bool fresh, struct bd_wa
 int qcow2_refblock_get(struct qcow2 *q, uint64_t cluster, bool make, struct bd_wait *wait,
 		       struct meta_slot **slot);
 
+/*
+ * span.c: @nr contiguous clusters behind all that is in use, with their refcount blocks in front
+ * of them.  Blocks; drained image.  0 or negative errno.
+ */
+int qcow2_alloc_span(struct qcow2 *q, uint64_t nr, uint64_t *off);
+/* alloc.c: enter a refcount block into the table; the table's gate is open. */
+void qcow2_reftable_set(struct qcow2 *q, uint64_t idx, uint64_t off);
+
 /* free.c */
 int qcow2_free_room(struct qcow2 *q, struct bd_wait *wait); /* 1, or 0: parked until there is */
 void qcow2_free_later(struct qcow2 *q, uint64_t off, uint64_t len, enum qcow2_free_type type);

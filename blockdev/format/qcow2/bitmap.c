@@ -69,7 +69,7 @@ int qcow2_bitmaps_each(struct qcow2 *q,
 		       int (*found)(const struct qcow2_bitmap *bitmap, void *user), void *user,
 		       struct bd_error *err)
 {
-	uint64_t off = q->bitmaps.dir_off, left = q->bitmaps.dir_size, len;
+	uint64_t off = q->bitmaps.dir_off, left = q->bitmaps.dir_size, len = 0;
 	struct qcow2_bitmap bitmap;
 	uint32_t nr = 0;
 	int ret;

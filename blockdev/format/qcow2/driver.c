@@ -5,6 +5,7 @@
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/open.h"
 #include "blockdev/format/qcow2/resize.h"
+#include "blockdev/format/qcow2/snapshot.h"
 
 /* Version 1 is claimed too: its images shall be refused by name, not read as raw. */
 static int probe(const uint8_t *head, size_t len)
@@ -37,6 +38,7 @@ const struct bd_format bd_format_qcow2 = {
 	.deflate = qcow2_deflate,
 	.write = &qcow2_write_ops,
 	.create = &create_ops,
+	.snapshot = &qcow2_snapshot_ops,
 	.check = qcow2_check,
 	.info = qcow2_info,
 	.stats = qcow2_stats,

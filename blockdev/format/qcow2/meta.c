@@ -72,6 +72,10 @@ int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off)
 {
 	uint64_t nr = div_up(len, q->cluster_size), have = 0;
 
+	/* Refcount blocks lie at the start of what they count: longer runs cannot be found. */
+	if (nr >= UINT64_C(1) << (q->cluster_bits + 2 - q->refcount_order))
+		return qcow2_alloc_span(q, nr, off);
+
 	while (have < nr) {
 		uint64_t run, got;
 		int ret = alloc_blocking(q, nr - have, &run, &got);
@@ -115,7 +119,7 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
 
 			at[0] = be64_make((host + (i << q->cluster_bits)) | QCOW2_OFLAG_COPIED);
 			if (q->extended_l2)
-				at[1] = be64_make(q->node->backing_name ? 0 : 0xffffffff);
+				at[1] = be64_make(0); /* like QEMU: reserved, not filled */
 		}
 		first += got;
 		nr -= got;

@@ -155,11 +155,11 @@ int qcow2_map(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent
 	      struct bd_wait *wait);
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len);
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out);
-/* Blocking, drained: preallocate metadata (L2 tables and refcounts) for guest range [off, off+len). */
+/* Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len). */
 int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_error *err);
-/* Blocking, drained: contiguous clusters for metadata of @len bytes, refcount 1, on disk after flush. */
+/* Blocking, drained: contiguous clusters for @len bytes of metadata; counted after a flush. */
 int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off);
-/* Blocking, drained: drop one reference of each cluster in the range (applied by the next round). */
+/* Blocking, drained: drop one reference of each cluster; applied by the next round. */
 int qcow2_free_meta(struct qcow2 *q, uint64_t off, uint64_t len);
 /* Blocking, drained: write everything back; with pending frees applied. */
 int qcow2_flush_all(struct qcow2 *q);

@@ -93,7 +93,7 @@ static void advance(uint64_t *off, uint64_t *len, uint64_t by)
 	*len -= by;
 }
 
-/* Without an L2 table: nothing to do up to here, when no backing shows through.  0: there is one. */
+/* Without L2 table and backing: nothing to do for so many bytes.  0: there is one. */
 static uint64_t untouched(const struct qcow2 *q, uint64_t off, uint64_t len)
 {
 	uint64_t span = UINT64_C(1) << (q->cluster_bits + q->l2_bits);
@@ -143,8 +143,8 @@ static int zero_bits(struct qcow2 *q, uint64_t off, uint64_t end, struct bd_wait
 }
 
 /*
- * Part of one (sub)cluster: the whole of it becomes zero if the rest reads as zero already, else the
- * caller writes bytes.
+ * Part of one (sub)cluster: the whole of it becomes zero if the rest reads as zero already, else
+ * the caller writes bytes.
  */
 static int zero_part(struct qcow2 *q, uint64_t *off, uint64_t *len, unsigned req_flags,
 		     struct bd_wait *wait)

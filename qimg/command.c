@@ -12,7 +12,7 @@
 #include "qimg/report.h"
 
 extern const struct command cmd_bench, cmd_check, cmd_compare, cmd_convert, cmd_create, cmd_dd,
-	cmd_info, cmd_map, cmd_measure, cmd_resize;
+	cmd_info, cmd_map, cmd_measure, cmd_resize, cmd_snapshot;
 
 const struct command *const commands[] = {
 	&cmd_bench,
@@ -25,6 +25,7 @@ const struct command *const commands[] = {
 	&cmd_map,
 	&cmd_measure,
 	&cmd_resize,
+	&cmd_snapshot,
 	NULL,
 };
 

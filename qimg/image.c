@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "blockdev/include/create.h"
+#include "blockdev/include/snapshot.h"
 #include "qimg/report.h"
 
 struct bd_queue *image_queue(unsigned depth)
@@ -190,10 +191,49 @@ bool image_unknown_option(const struct bd_opts *opts, const char *format, const 
 	return false;
 }
 
+/* "snapshot.id=ID,snapshot.name=NAME".  0, or 1: reported. */
+static int parse_snapshot(const char *text, struct bd_opts *opts)
+{
+	struct bd_error err = { 0 };
+	const char *bad = NULL;
+
+	if (bd_opts_parse(opts, text, NULL, &err) < 0)
+		report_failure(&err, "%s", "");
+	for (size_t i = 0; i < bd_opts_count(opts) && !bad; i++) {
+		const char *key = bd_opts_key(opts, i);
+
+		if (strcmp(key, "snapshot.id") && strcmp(key, "snapshot.name"))
+			bad = key;
+	}
+	if (bad)
+		report_error("Invalid parameter '%s'", bad);
+	if (!bad && !err.msg[0])
+		return 0;
+	report_error("Failed in parsing snapshot param '%s'", text);
+	return 1;
+}
+
 int image_load_snapshot(struct bd_node *node, const char *text)
 {
-	(void)text;
-	report_error("Failed to load snapshot: Block format '%s' used by device '' does not "
-		     "support temporarily loading internal snapshots", bd_format_name(node));
-	return 1;
+	struct bd_opts *opts = bd_opts_new();
+	struct bd_error err = { 0 };
+	int ret;
+
+	if (!opts) {
+		report_error("Cannot allocate memory");
+		return 1;
+	}
+	if (strncmp(text, "snapshot.", 9)) {
+		ret = bd_snapshot_load_any(node, text, &err);
+	} else if (parse_snapshot(text, opts)) {
+		bd_opts_free(opts);
+		return 1;
+	} else {
+		ret = bd_snapshot_load(node, bd_opts_get(opts, "snapshot.id"),
+				       bd_opts_get(opts, "snapshot.name"), &err);
+	}
+	bd_opts_free(opts);
+	if (ret < 0)
+		report_failure(&err, "Failed to load snapshot: ");
+	return ret < 0;
 }

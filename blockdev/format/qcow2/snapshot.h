@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing the snapshot table, and the verbs that change it.  Spec: snapshots. */
+#ifndef QCOW2_SNAPSHOT_H
+#define QCOW2_SNAPSHOT_H
+
+#include "blockdev/format/qcow2/qcow2.h"
+
+/*
+ * The table of @nr snapshots as bytes on disk: *out is the caller's to free, *len bytes of it are
+ * used.  -EFBIG: more or longer than the format allows.
+ */
+int qcow2_snapshots_encode(const struct qcow2_snapshot *list, uint32_t nr, uint8_t **out,
+			   size_t *len);
+void qcow2_snapshot_clear(struct qcow2_snapshot *sn);
+/* The L1 table of a snapshot, host order, with room for @entries; the caller frees *l1. */
+int qcow2_snapshot_l1(struct qcow2 *q, const struct qcow2_snapshot *sn, uint64_t entries,
+		      uint64_t **l1, struct bd_error *err);
+extern const struct bd_snapshot_ops qcow2_snapshot_ops;
+
+#endif

@@ -245,7 +245,9 @@ static int remove_one(struct bd_node *node, size_t idx, struct bd_error *err)
 		q->snapshots = list;
 		q->snapshots_size = len;
 	}
-	return ret < 0 ? bd_fail_errno(err, ret, "Failed to remove snapshot from snapshot list") : 0;
+	if (ret < 0)
+		bd_fail_errno(err, ret, "Failed to remove snapshot from snapshot list");
+	return ret;
 }
 
 /* --- show -------------------------------------------------------------------------------- */

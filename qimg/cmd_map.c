@@ -47,7 +47,7 @@ static struct entry to_entry(const struct bd_extent *ext)
 		.depth = ext->depth,
 		.present = ext->kind != BD_UNALLOCATED,
 		.zero = zero,
-		.data = ext->kind >= BD_DATA && !(ext->flags & BD_EXTENT_SPARSE),
+		.data = ext->kind >= BD_DATA,
 		.has_host = (ext->flags & BD_EXTENT_HAS_OFFSET) &&
 			    !(ext->flags & BD_EXTENT_ENCRYPTED) && ext->kind != BD_COMPRESSED,
 		.file = ext->node ? bd_data_filename(ext->node) : "",

@@ -65,13 +65,13 @@ uint8_t *io_buffer_from_file(struct io_state *io, size_t len, const char *name)
 	size_t have;
 
 	if (!file) {
-		printf("%s: %s\n", name, strerror(errno));
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
 		return NULL;
 	}
 	buf = io_buffer_new(io, len, 0xcd);
 	have = buf ? fread(buf, 1, len, file) : 0;
 	if (buf && (ferror(file) || !have)) {
-		printf(ferror(file) ? "%s: read error\n" : "%s: file is empty\n", name);
+		fprintf(stderr, ferror(file) ? "%s: read error\n" : "%s: file is empty\n", name);
 		io_buffer_free(io, buf);
 		buf = NULL;
 	}

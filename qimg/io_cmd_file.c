@@ -321,7 +321,7 @@ static int run_discard(struct io_state *io, int argc, char **argv)
 }
 
 const struct io_command io_file_commands[] = {
-	{"open", "o", run_open, 0, -1, false, false,
+	{"open", "o", run_open, 1, -1, false, false,
 	 "[-rsCnkU] [-t cache] [-d discard] [-o options] [path]",
 	 "open the file specified by path",
 	 "-r read-only, -s temporary overlay, -C copy on read, -n no host cache, -k native aio,\n"

@@ -224,6 +224,23 @@ static int write_options(struct rw *rw, int argc, char **argv)
 	return ret < 0 ? ret : check_sectors(rw);
 }
 
+/* Cluster by cluster, as the engine takes them. */
+static int write_packed(struct io_state *io, const struct rw *rw, uint8_t *buf)
+{
+	uint64_t cluster = bd_cluster_size(io->node), len = (uint64_t)rw->len;
+	int ret = 0;
+
+	if (!cluster)
+		return -ENOTSUP;
+	for (uint64_t at = 0; at < len && ret == 0; at += cluster) {
+		uint64_t part = len - at < cluster ? len - at : cluster;
+		struct iovec iov = {buf + at, part};
+
+		ret = await(io, bd_write_compressed, rw->off + (int64_t)at, part, &iov, 1, 0);
+	}
+	return ret;
+}
+
 static int run_write(struct io_state *io, int argc, char **argv)
 {
 	struct rw rw = {.pattern = 0xcd};
@@ -244,8 +261,11 @@ static int run_write(struct io_state *io, int argc, char **argv)
 	}
 	iov = (struct iovec){buf, (size_t)rw.len};
 	start = io_now();
-	ret = await(io, rw.zero ? bd_write_zeroes : rw.compress ? bd_write_compressed : bd_write,
-		    rw.off, (uint64_t)rw.len, &iov, buf ? 1 : 0, flags);
+	if (rw.compress && !rw.zero)
+		ret = write_packed(io, &rw, buf);
+	else
+		ret = await(io, rw.zero ? bd_write_zeroes : bd_write, rw.off, (uint64_t)rw.len,
+			    &iov, buf ? 1 : 0, flags);
 	if (ret < 0)
 		printf("write failed: %s\n", strerror(-ret));
 	else if (!rw.quiet)

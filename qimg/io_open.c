@@ -66,6 +66,8 @@ int io_open_image(struct io_state *io, const char *name, const char *options,
 		ret = bd_open(io->queue, &args, &io->node, &err);
 	bd_opts_free(opts);
 	if (ret < 0) {
+		if (how->image_opts)
+			name = NULL;
 		report_failure(&err, "can't open%s%s: ", name ? " device " : "",
 			       name ? name : "");
 		return ret;

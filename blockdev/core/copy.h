@@ -29,6 +29,7 @@ struct copy_scan {
 	uint64_t cluster;      /* compressed: bytes of a target cluster; else 0 */
 	uint64_t piece;        /* bytes: the longest piece of data */
 	uint64_t dst_backing;  /* bytes: where the target's backing file ends */
+	uint64_t shown;        /* bytes: behind them a layer above args->base hides the base */
 	unsigned src;          /* the source looked at last */
 	uint64_t src_off;      /* where it starts in the target */
 	struct bd_extent batch[COPY_BATCH]; /* its block status from batch[0].guest_off on */

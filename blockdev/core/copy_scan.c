@@ -38,6 +38,29 @@ bool bd_copy_skips(const struct bd_copy_args *args, enum copy_kind kind)
 	       (kind == COPY_ZERO && args->sparse_size && args->dst_is_zero);
 }
 
+/* Behind the end of any layer between the source and the base there is nothing but zeros. */
+static uint64_t shown_bytes(const struct bd_copy_args *args)
+{
+	uint64_t least = UINT64_MAX;
+
+	if (!args->base)
+		return least;
+	for (struct bd_node *node = bd_backing(args->src[0]); node && node != args->base;
+	     node = bd_backing(node))
+		least = min_u64(least, bd_size(node));
+	return least;
+}
+
+/* The layer whose contents the target shows already; its end, as seen from above. */
+static struct bd_node *base_of(const struct copy_scan *scan, uint64_t *end)
+{
+	struct bd_node *base = scan->args->base ? scan->args->base
+						: bd_backing(scan->args->src[scan->src]);
+
+	*end = base ? min_u64(bd_size(base), scan->shown) : 0;
+	return base;
+}
+
 int bd_copy_scan_init(struct copy_scan *scan, const struct bd_copy_args *args,
 		      struct bd_error *err)
 {
@@ -47,6 +70,7 @@ int bd_copy_scan_init(struct copy_scan *scan, const struct bd_copy_args *args,
 		.args = args,
 		.piece = COPY_BUFFER,
 		.dst_backing = UINT64_MAX,
+		.shown = shown_bytes(args),
 	};
 	if (args->keep_backing && args->dst_is_new && backing)
 		scan->dst_backing = bd_size(backing);
@@ -75,13 +99,16 @@ void bd_copy_scan_clear(struct copy_scan *scan)
 static int map_batch(struct copy_scan *scan, uint64_t off, uint64_t len, struct bd_error *err)
 {
 	struct bd_node *node = scan->args->src[scan->src];
-	struct bd_node *base = scan->args->keep_backing ? bd_backing(node) : NULL;
+	uint64_t end;
+	struct bd_node *base = base_of(scan, &end);
 	char line[160];
 	int nr;
 
+	if (!scan->args->keep_backing)
+		base = NULL;
 	/* Behind the end of its backing file a layer reads as zeros, whatever it says. */
-	if (base && off < bd_size(base))
-		len = min_u64(len, bd_size(base) - off);
+	if (base && off < end)
+		len = min_u64(len, end - off);
 	scan->nr_batch = 0;
 	for (;;) {
 		nr = bd_map_above(node, base, off, len, scan->batch, COPY_BATCH);
@@ -112,13 +139,14 @@ static int map_batch(struct copy_scan *scan, uint64_t off, uint64_t len, struct 
 static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_extent *ext)
 {
 	struct bd_node *base;
+	uint64_t end;
 
 	if (ext->kind == BD_ZERO || (ext->flags & BD_EXTENT_SPARSE))
 		return COPY_ZERO;
 	if (ext->kind != BD_UNALLOCATED)
 		return COPY_DATA;
-	base = bd_backing(scan->args->src[scan->src]);
-	if (!scan->args->keep_backing || (base && ext->guest_off >= bd_size(base)))
+	base = base_of(scan, &end);
+	if (!scan->args->keep_backing || (base && ext->guest_off >= end))
 		return COPY_ZERO;
 	return COPY_KEEP;
 }

@@ -80,7 +80,7 @@ static struct step next_step(const struct copy_slot *slot)
 			step.what = WRITE_COMPRESSED;
 			step.len = min_u64(left, job->scan.cluster);
 			zero = args->sparse_size && bd_is_zero(buf, step.len);
-		} else if (args->sparse_size) {
+		} else if (args->sparse_size && !args->exact) {
 			step.len = COPY_SECTOR *
 				   sparse_run(buf, left / COPY_SECTOR, sector, job->align,
 					      args->sparse_size / COPY_SECTOR, &zero);

@@ -47,7 +47,8 @@ static int check_value(struct bd_opts *opts, const struct bd_option *option, str
 				       option->name);
 		return 0;
 	case BD_OPT_NUMBER:
-		if (bd_parse_u64(text, &number) < 0)
+		/* A sign is taken, and wraps, as strtoull does. */
+		if (bd_parse_u64(text + (*text == '-'), &number) < 0)
 			return bd_fail(err, -EINVAL, "Parameter '%s' expects a number",
 				       option->name);
 		return 0;

@@ -85,6 +85,17 @@ struct bd_snapshot_ops {
 	int (*load)(struct bd_node *node, size_t idx, struct bd_error *err);
 };
 
+/* Verbs of images in a backing chain.  Blocking, drained. */
+struct bd_chain_ops {
+	/* Store another backing name and format; NULL: none.  -ENOSPC: no room in the header. */
+	int (*set_backing)(struct bd_node *node, const char *name, const char *format,
+			   struct bd_error *err);
+	/* This layer defines nothing any more. */
+	int (*make_empty)(struct bd_node *node, struct bd_error *err);
+	/* Opened to be read, to be written from now on: refuse or mend what open would have. */
+	int (*make_writable)(struct bd_node *node, struct bd_error *err);
+};
+
 struct bd_format {
 	const char *name;
 	unsigned caps;          /* BD_CAP_* */
@@ -100,6 +111,8 @@ struct bd_format {
 	 */
 	int (*map)(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent *ext,
 		   unsigned max, struct bd_wait *wait);
+	/* Optional: may DATA extents lie in holes of the file (preallocated metadata)?  Blocks. */
+	bool (*holes_in_data)(struct bd_node *node);
 	/* Runs on a worker thread.  Exactly @out_len bytes or -EIO.  NULL: none. */
 	int (*inflate)(struct bd_node *node, const void *in, size_t in_len, void *out,
 		       size_t out_len);
@@ -109,6 +122,7 @@ struct bd_format {
 	const struct bd_write_ops *write;
 	const struct bd_create_ops *create;
 	const struct bd_snapshot_ops *snapshot; /* NULL: none */
+	const struct bd_chain_ops *chain;       /* NULL: no backing files */
 	int (*check)(struct bd_node *node, unsigned fix, struct bd_check *check,
 		     struct bd_error *err);
 	int (*info)(struct bd_node *node, struct bd_info *info, struct bd_error *err);

@@ -67,6 +67,7 @@ int bd_inflate_start(struct request *req, struct reader *reader, const struct bd
 		.len = ext->host_len, .iov = rop->small, .niov = 1,
 		.done = payload_done, .user = rop,
 	};
+	io_event(ext->node->file, "read_compressed");
 	req->ops++;
 	io_submit(&rop->op);
 	return 1;

@@ -87,6 +87,8 @@ static int take_discard(struct bd_opts *opts, unsigned *flags, struct bd_error *
 	if (zeroes && !strcmp(zeroes, "unmap") && !(*flags & BD_O_UNMAP))
 		return bd_fail(err, -EINVAL, "setting detect-zeroes to unmap is not allowed "
 					     "without setting discard operation to unmap");
+	if (zeroes && strcmp(zeroes, "off"))
+		*flags |= BD_O_DETECT_ZEROES | (strcmp(zeroes, "unmap") ? 0 : BD_O_DETECT_UNMAP);
 	return 0;
 }
 

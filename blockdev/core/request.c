@@ -7,6 +7,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/iov.h"
+#include "blockdev/base/zero.h"
 #include "blockdev/core/slow.h"
 
 static void resume(struct bd_wait *wait)
@@ -121,7 +122,7 @@ static void start(struct request *req, enum req_kind kind)
 	list_add_tail(&node->active, &req->link);
 	if (kind != REQ_FLUSH &&
 	    (req->pub.off > node->size || req->pub.len > node->size - req->pub.off))
-		request_fail(req, -EINVAL);
+		request_fail(req, -EIO);
 	if (kind != REQ_READ && kind != REQ_FLUSH && !(node->flags & BD_O_RDWR))
 		request_fail(req, -EROFS);
 	if (req->err || req->pub.len == 0) {
@@ -153,9 +154,25 @@ void bd_read(struct bd_request *pub)
 	start(req, REQ_READ);
 }
 
+/* A write of nothing but zero bytes, on a node that looks for them. */
+static bool is_zero_write(const struct bd_request *pub)
+{
+	if (!(pub->node->flags & BD_O_DETECT_ZEROES))
+		return false;
+	for (int i = 0; i < pub->niov; i++) {
+		if (!bd_is_zero(pub->iov[i].iov_base, pub->iov[i].iov_len))
+			return false;
+	}
+	return true;
+}
+
 void bd_write(struct bd_request *pub)
 {
-	start(request_of(pub), REQ_WRITE);
+	bool zero = is_zero_write(pub);
+
+	if (zero && pub->node->flags & BD_O_DETECT_UNMAP)
+		pub->flags |= BD_REQ_UNMAP;
+	start(request_of(pub), zero ? REQ_ZERO : REQ_WRITE);
 }
 
 void bd_write_compressed(struct bd_request *pub)

@@ -41,6 +41,27 @@ int bd_resolve(struct bd_node *node, struct bd_node *base, uint64_t off, uint64_
 	}
 }
 
+/*
+ * Data of a preallocated image may be a hole of the file: cut @ext where the answer changes and
+ * mark it.
+ */
+static void mark_hole(struct bd_extent *ext)
+{
+	struct bd_node *node = ext->node;
+	uint64_t len = ext->len;
+	int ret;
+
+	if (ext->kind != BD_DATA || !node || !node->fmt->holes_in_data ||
+	    !node->fmt->holes_in_data(node))
+		return;
+	ret = io_hole(node->data, ext->host_off, &len);
+	if (ret < 0)
+		return; /* not known: data */
+	ext->len = min_u64(ext->len, len);
+	if (ret > 0)
+		ext->flags |= BD_EXTENT_SPARSE;
+}
+
 int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint64_t len,
 		 struct bd_extent *ext, unsigned max)
 {
@@ -55,7 +76,13 @@ int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint6
 
 		if (got < 0)
 			return nr ? (int)nr : got;
-		nr += (unsigned)got;
+		for (int i = 0; i < got; i++) {
+			uint64_t whole = ext[nr].len;
+
+			mark_hole(&ext[nr++]);
+			if (ext[nr - 1].len != whole)
+				break;
+		}
 		off = ext[nr - 1].guest_off + ext[nr - 1].len;
 	}
 	return (int)nr;

@@ -19,7 +19,7 @@ static int begin(struct request *req)
 {
 	struct bd_node *node = req->pub.node;
 
-	if (req->err)
+	if (req->err || (req->kind == REQ_DISCARD && !(node->flags & BD_O_UNMAP)))
 		return end(req, 0);
 	if (!node->fmt->write || node->corrupt)
 		return end(req, node->corrupt ? -EIO : -ENOTSUP);

@@ -62,6 +62,8 @@ enum {
 	BD_O_WRITETHROUGH = 1 << 8, /* flush after each write */
 	BD_O_NO_FLUSH = 1 << 9,     /* ignore flushes */
 	BD_O_SHARE_NO_WRITE = 1 << 10, /* refuse a concurrent writer (convert's source) */
+	BD_O_DETECT_ZEROES = 1 << 12, /* writes of zero bytes become write-zeroes */
+	BD_O_DETECT_UNMAP = 1 << 13,  /* these may give host clusters back */
 	BD_O_NO_FOLLOW = 1 << 11,   /* never open a second file named by an image */
 };
 

@@ -76,7 +76,10 @@ int io_local_resize(int fd, uint64_t size, const char *prealloc, struct bd_error
 		return bd_fail_errno(err, -errno, "Could not stat file");
 	length = (uint64_t)st.st_size;
 	if (size > INT64_MAX)
-		return bd_fail_errno(err, -EFBIG, "Could not resize file");
+		return bd_fail_errno(err, -EINVAL, "Could not resize file");
+	if (prealloc && !falloc && !full && strcmp(prealloc, "off") &&
+	    strcmp(prealloc, "metadata"))
+		return bd_fail(err, -EINVAL, "invalid parameter value: %s", prealloc);
 	if (prealloc && strcmp(prealloc, "off") && !falloc && !full)
 		return bd_fail(err, -ENOTSUP, "Unsupported preallocation mode: %s", prealloc);
 	if (size < length && (falloc || full))

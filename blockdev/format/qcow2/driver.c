@@ -2,6 +2,7 @@
 /* The qcow2 format's entry in the table of formats. */
 #include <string.h>
 
+#include "blockdev/format/qcow2/chain.h"
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/open.h"
 #include "blockdev/format/qcow2/resize.h"
@@ -34,11 +35,13 @@ const struct bd_format bd_format_qcow2 = {
 	.open = qcow2_open,
 	.close = qcow2_close,
 	.map = qcow2_map,
+	.holes_in_data = qcow2_holes_in_data,
 	.inflate = qcow2_inflate,
 	.deflate = qcow2_deflate,
 	.write = &qcow2_write_ops,
 	.create = &create_ops,
 	.snapshot = &qcow2_snapshot_ops,
+	.chain = &qcow2_chain_ops,
 	.check = qcow2_check,
 	.info = qcow2_info,
 	.stats = qcow2_stats,

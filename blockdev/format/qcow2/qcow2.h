@@ -98,6 +98,7 @@ struct qcow2 {
 	struct metacache *l2_cache;   /* slices */
 	struct metacache_file *l2_second; /* slices on disk; NULL: none */
 	struct metacache *refcount_cache; /* refcount blocks */
+	int8_t holes_in_data;         /* 0: not asked yet, 1: yes, -1: no */
 	struct qcow2_alloc *alloc;    /* allocator and write-back round; alloc.c */
 };
 
@@ -153,6 +154,8 @@ int qcow2_data_start(struct qcow2 *q, struct bd_error *err);
 int qcow2_data_stop(struct qcow2 *q);
 int qcow2_map(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent *ext, unsigned max,
 	      struct bd_wait *wait);
+/* Are clearly more clusters counted than the host has allocated?  Answered once per open. */
+bool qcow2_holes_in_data(struct bd_node *node);
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len);
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out);
 /* Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len). */

@@ -122,6 +122,8 @@ static int count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
 	struct qcow2 *q = rw->q;
 	uint64_t host = qcow2_entry_host(entry);
 
+	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE)
+		return 0; /* clusters of a data file have no counts */
 	if (entry.l2 & QCOW2_OFLAG_COMPRESSED) {
 		uint64_t off;
 		uint32_t len;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs of a layer: another backing name, no contents, writable after all. */
+#include "blockdev/format/qcow2/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/header.h"
+#include "blockdev/format/qcow2/rewrite.h"
+
+/* QEMU reads no longer format names. */
+enum { FORMAT_NAME_MAX = 15 };
+
+static int copy_text(const char *text, char **copy)
+{
+	*copy = text ? strdup(text) : NULL;
+	return text && !*copy ? -ENOMEM : 0;
+}
+
+static int set_backing(struct bd_node *node, const char *name, const char *format,
+		       struct bd_error *err)
+{
+	struct qcow2 *q = qcow2_of(node);
+	char *old_name = node->backing_name, *old_format = node->backing_format;
+	int ret = qcow2_verb_begin(q, err);
+
+	if (ret < 0)
+		return ret;
+	if (name && strlen(name) > QCOW2_LIMIT_BACKING_NAME)
+		return bd_fail(err, -EINVAL, "Backing file name too long");
+	if (format && strlen(format) > FORMAT_NAME_MAX)
+		return bd_fail(err, -EINVAL, "Backing format name too long");
+	/* A raw data file alone would no longer tell what the disk holds. */
+	if (name && q->autoclear & QCOW2_AUTOCLEAR_RAW_DATA)
+		return bd_fail(err, -EINVAL, "A raw data file excludes a backing file");
+	node->backing_name = node->backing_format = NULL;
+	if ((ret = copy_text(name, &node->backing_name)) < 0 ||
+	    (ret = copy_text(format, &node->backing_format)) < 0 ||
+	    (ret = qcow2_header_write(q)) < 0 ||
+	    (ret = io_pflush(node->file)) < 0) {
+		free(node->backing_name);
+		free(node->backing_format);
+		node->backing_name = old_name;
+		node->backing_format = old_format;
+		return bd_fail_errno(err, ret, "Could not write the image header");
+	}
+	free(old_name);
+	free(old_format);
+	free(node->backing_full);
+	node->backing_full = NULL;
+	return 0;
+}
+
+/* An empty L1 table takes the place of the old one. */
+static int make_empty(struct bd_node *node, struct bd_error *err)
+{
+	struct qcow2 *q = qcow2_of(node);
+	struct qcow2_rewrite rw;
+	int ret = qcow2_verb_begin(q, err);
+
+	if (ret < 0)
+		return ret;
+	ret = qcow2_rewrite_begin(&rw, q);
+	if (ret == 0) {
+		rw.l1 = calloc((size_t)q->l1_size + 1, 8);
+		ret = rw.l1 ? 0 : -ENOMEM;
+	}
+	if (ret == 0)
+		ret = qcow2_rewrite_count(&rw, &rw.loss, q->l1, q->l1_size, true);
+	if (ret == 0)
+		ret = qcow2_rewrite_commit(&rw);
+	qcow2_rewrite_end(&rw);
+	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DATA_FILE && node->data->can_unmap)
+		io_pdiscard(node->data, 0, node->size);
+	return ret < 0 ? bd_fail_errno(err, ret, "Could not empty '%s'", node->filename) : 0;
+}
+
+static int make_writable(struct bd_node *node, struct bd_error *err)
+{
+	struct qcow2 *q = qcow2_of(node);
+	struct bd_check result = {0};
+	int ret;
+
+	if (q->incompatible & QCOW2_INCOMPAT_CORRUPT)
+		return bd_fail(err, -EACCES, "qcow2: Image is corrupt; cannot be opened "
+					     "read/write");
+	q->discard_passthrough[QCOW2_FREE_REQUEST] |= (node->flags & BD_O_UNMAP) != 0;
+	if (!(q->incompatible & QCOW2_INCOMPAT_DIRTY))
+		return 0;
+	ret = qcow2_check(node, BD_FIX_ERRORS | BD_FIX_LEAKS, &result, err);
+	if (ret < 0 || result.check_errors || result.corruptions)
+		return bd_fail(err, ret < 0 ? ret : -EIO, "Could not repair dirty image");
+	return 0;
+}
+
+const struct bd_chain_ops qcow2_chain_ops = {
+	.set_backing = set_backing,
+	.make_empty = make_empty,
+	.make_writable = make_writable,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a qcow2 image: open, map, read and check it; change and mend a copy. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "blockdev/include/blockdev.h"
+#include "blockdev/include/check.h"
+#include "blockdev/include/info.h"
+
+enum { READ_BYTES = 1 << 16, READS = 32, EXTENTS = 16, MAPS = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint8_t buf[READ_BYTES];
+
+static void no_report(const char *line, void *user)
+{
+	(void)line;
+	(void)user;
+}
+
+/* One queue for all runs.  Nothing waits for a kernel here, and runs repeat exactly. */
+static struct bd_queue *the_queue(void)
+{
+	static struct bd_queue *queue;
+
+	if (!queue) {
+		bd_set_report(no_report, NULL);
+		if (bd_queue_new("sync", 4, &queue, NULL) < 0)
+			abort();
+	}
+	return queue;
+}
+
+static int image_fd(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("image", 0);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+static struct bd_node *image_open(int fd, unsigned flags)
+{
+	char name[64];
+	struct bd_open_args args = { .filename = name, .format = "qcow2",
+				     .flags = flags | BD_O_NO_FOLLOW | BD_O_NO_BACKING };
+	struct bd_error err = { 0 };
+	struct bd_node *node = NULL;
+	int ret;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	ret = bd_open(the_queue(), &args, &node, &err);
+	/* A failure has a text, and no node. */
+	if ((ret < 0) != (node == NULL) || (ret < 0 && !err.msg[0]))
+		abort();
+	return node;
+}
+
+/* The n-th of the places looked at: near the start, near the end, and between. */
+static uint64_t place(uint64_t size, unsigned n)
+{
+	if (n < READS / 2)
+		return (uint64_t)n * 500;
+	if (n < READS / 2 + 4)
+		return size > READ_BYTES ? size - READ_BYTES / (n - READS / 2 + 1) : 0;
+	return size / READS * n;
+}
+
+static void look(struct bd_node *node)
+{
+	uint64_t size = bd_size(node), off = 0;
+	struct bd_extent ext[EXTENTS];
+	struct bd_info info = { 0 };
+
+	for (unsigned i = 0; i < MAPS && off < size; i++) {
+		int nr = bd_map(node, off, size - off, ext, EXTENTS);
+
+		if (nr < 0)
+			break;
+		for (int e = 0; e < nr; e++) {
+			/* In order, without gaps, inside the disk. */
+			if (ext[e].guest_off != off || !ext[e].len || ext[e].len > size - off)
+				abort();
+			off += ext[e].len;
+		}
+	}
+	for (unsigned i = 0; i < READS; i++) {
+		uint64_t at = place(size, i), len = i % 4 ? 700 : READ_BYTES;
+
+		if (at < size)
+			bd_pread(node, at, buf, (size_t)(len < size - at ? len : size - at));
+	}
+	if (bd_info_get(node, &info, NULL) == 0)
+		bd_info_clear(&info);
+}
+
+static void check(int fd, unsigned fix)
+{
+	struct bd_node *node = image_open(fd, BD_O_CHECK | (fix ? BD_O_RDWR : 0));
+	struct bd_check result = { .report = no_report };
+
+	if (!node)
+		return;
+	bd_check(node, fix, &result, NULL);
+	bd_close(node);
+}
+
+static void change(int fd, const uint8_t *data, size_t size)
+{
+	struct bd_node *node = image_open(fd, BD_O_RDWR | BD_O_RESIZE | BD_O_UNMAP);
+	uint64_t disk;
+
+	if (!node)
+		return;
+	disk = bd_size(node);
+	/* The last bytes of the input choose what is done, and where. */
+	for (size_t i = 0; i < 8 && i < size; i++) {
+		uint8_t byte = data[size - 1 - i];
+		uint64_t off = place(disk, byte & (READS - 1)), len = 1u << (byte >> 5);
+
+		if (off + len * 100 > disk)
+			continue;
+		switch (byte >> 5) {
+		case 0:
+			bd_sync(node);
+			break;
+		case 1:
+		case 2:
+			bd_pwrite_zeroes(node, off, len * 100, BD_REQ_UNMAP);
+			break;
+		case 3:
+			bd_pdiscard(node, off, len * 100);
+			break;
+		default:
+			bd_pwrite(node, off, buf, (size_t)len * 100);
+		}
+	}
+	if (disk < UINT64_MAX / 4 && size && data[size - 1] & 1)
+		bd_resize(node, disk + (data[size - 1] & 0xf0) * 64, "off", false, NULL);
+	bd_close(node);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = image_fd(data, size), copy = image_fd(data, size);
+	struct bd_node *node = image_open(fd, 0);
+
+	if (node) {
+		look(node);
+		bd_close(node);
+	}
+	check(fd, 0);
+	change(copy, data, size);
+	check(copy, BD_FIX_LEAKS | BD_FIX_ERRORS);
+	close(fd);
+	close(copy);
+	return 0;
+}

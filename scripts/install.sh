@@ -17,7 +17,8 @@ ours() {
 }
 
 install_all() {
-	mkdir -p "$bin" "$dest/lib/pkgconfig" "$dest/include/qimg" "$dest/share/man/man1"
+	mkdir -p "$bin" "$dest/lib/pkgconfig" "$dest/include/qimg" \
+		"$dest/share/man/man1" "$dest/share/man/man7"
 	for prog in qimg qimg-io vkvm; do
 		[ ! -x "$BUILD/$prog" ] || install -m 755 "$BUILD/$prog" "$bin/$prog"
 	done
@@ -26,8 +27,8 @@ install_all() {
 		sed 's,^#include "blockdev/include/\(.*\)",#include <qimg/\1>,' "$header" \
 			>"$dest/include/qimg/$(basename "$header")"
 	done
-	for page in man/*.1; do
-		[ ! -f "$page" ] || install -m 644 "$page" "$dest/share/man/man1/"
+	for page in man/*.[17]; do
+		[ ! -f "$page" ] || install -m 644 "$page" "$dest/share/man/man${page##*.}/"
 	done
 	cat >"$dest/lib/pkgconfig/qimg.pc" <<END
 prefix=$prefix
@@ -69,6 +70,7 @@ uninstall() {
 	for prog in qimg qimg-io vkvm; do
 		rm -f "$bin/$prog" "$dest/share/man/man1/$prog.1"
 	done
+	rm -f "$dest/share/man/man1/qimg-bench.1" "$dest/share/man/man7/qimg-formats.7"
 	rm -f "$dest/lib/libqimg.a" "$dest/lib/pkgconfig/qimg.pc"
 	rm -rf "$dest/include/qimg"
 }

@@ -211,10 +211,17 @@ static int run_create(struct bd_queue *queue, const struct bd_create_args *args,
 {
 	const char *path = strncmp(args->filename, "file:", 5) ? args->filename
 							       : args->filename + 5;
-	bool hint = find_option(fmt->create->options, "cluster_size") != NULL;
+	bool hint;
 	struct stat info;
 	bool fresh = lstat(path, &info) < 0 && errno == ENOENT;
-	int ret = fmt->create->create(queue, args->filename, args->opts, err);
+	const char *backing_fmt = bd_opts_get(args->opts, "backing_fmt");
+	int ret;
+
+	if (backing_fmt && !bd_format_known(backing_fmt, &hint) && !bd_is_protocol(backing_fmt))
+		return bd_fail(err, -EINVAL, "Parameter 'backing-fmt' does not accept value '%s'",
+			       backing_fmt);
+	hint = find_option(fmt->create->options, "cluster_size") != NULL;
+	ret = fmt->create->create(queue, args->filename, args->opts, err);
 
 	if (ret < 0 && fresh)
 		unlink(path);

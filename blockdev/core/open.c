@@ -194,6 +194,7 @@ static int open_format(struct bd_node *node, struct bd_error *err)
 	if (!node->state || !node->filename)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	node->data = node->file;
+	warn_guessed_raw(node);
 	ret = node->fmt->open(node, err);
 	if (ret < 0)
 		return ret;
@@ -206,7 +207,6 @@ static int open_format(struct bd_node *node, struct bd_error *err)
 	bd_opts_free(node->opts);
 	node->opts = NULL;
 	resolve_backing(node);
-	warn_guessed_raw(node);
 	return 0;
 }
 

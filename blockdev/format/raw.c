@@ -105,7 +105,7 @@ static int raw_create(struct bd_queue *queue, const char *filename, struct bd_op
 	if (ret < 0)
 		return ret;
 	if (size > INT64_MAX - SECTOR)
-		return bd_fail(err, -EFBIG, "Image size is too large");
+		return bd_fail_errno(err, -EINVAL, "Could not resize file");
 	return io_create(bd_queue_ctx(queue), filename, round_up(size, SECTOR),
 			 prealloc ? prealloc : "off", opts, err);
 }

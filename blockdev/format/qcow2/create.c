@@ -64,6 +64,9 @@ static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout 
 			  (new->extended_l2 ? QCOW2_INCOMPAT_EXTENDED_L2 : 0);
 	q->compatible = new->lazy_refcounts ? QCOW2_COMPAT_LAZY_REFCOUNTS : 0;
 	q->autoclear = new->data_file_raw ? QCOW2_AUTOCLEAR_RAW_DATA : 0;
+	if (new->size > INT64_MAX - 511)
+		return bd_fail(err, -EINVAL,
+			       "Could not resize image: Image size cannot be negative");
 	entries = qcow2_l1_needed(q, new->size);
 	if (entries > QCOW2_LIMIT_L1_BYTES / 8)
 		return bd_fail(err, -EFBIG, "Image size is too large");

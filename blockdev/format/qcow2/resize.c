@@ -172,6 +172,18 @@ static int cut_file(struct qcow2 *q)
 	return io_resize(q->node->file, clusters << q->cluster_bits, "off", NULL);
 }
 
+/* Give back all clusters from @first on, whatever the discard mode of the node. */
+static int cut(struct bd_node *node, uint64_t first)
+{
+	unsigned flags = node->flags;
+	int ret;
+
+	node->flags |= BD_O_UNMAP;
+	ret = bd_pdiscard(node, first, node->size - first);
+	node->flags = flags;
+	return ret;
+}
+
 static int shrink_disk(struct bd_node *node, uint64_t size, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
@@ -179,7 +191,7 @@ static int shrink_disk(struct bd_node *node, uint64_t size, struct bd_error *err
 	int ret = 0;
 
 	if (first < node->size)
-		ret = bd_pdiscard(node, first, node->size - first);
+		ret = cut(node, first);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Failed to discard cropped clusters");
 	ret = qcow2_flush_all(q);

@@ -35,7 +35,7 @@ class Violation(Exception):
 
 def run(words, ok=(0,), env=None):
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=300, env=env)
+                          stderr=subprocess.STDOUT, timeout=60, env=env)
     text = done.stdout.decode("utf8", "replace")
     if done.returncode not in ok:
         raise Violation("%s: exit %d: %s" % (" ".join(words)[:120], done.returncode, text[-600:]))

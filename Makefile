@@ -71,7 +71,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(LIB
 # --- tests: every runner ends with the line "N passed, N failed" -------------------------------
 
 check: all unit-programs
-	+@BUILD=$(BUILD) tests/run unit lint iotests cases powercut
+	+@BUILD=$(BUILD) tests/run
 unit: unit-programs
 	+@BUILD=$(BUILD) tests/run unit
 unit-programs: $(TESTS)

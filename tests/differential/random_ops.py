@@ -14,9 +14,11 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
+BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 QIMG, QIO = os.path.join(BUILD, "qimg"), os.path.join(BUILD, "qimg-io")
 ORACLE, ORACLE_IO = "qemu-img", "qemu-io"
+# In memory where there is room: a sequence flushes thousands of times.
+SCRATCH = os.environ.get("TMPDIR") or ("/dev/shm" if os.path.isdir("/dev/shm") else None)
 CLUSTERS = [512, 1024, 4096, 65536, 65536, 65536, 2097152]
 
 
@@ -166,7 +168,7 @@ def main():
         env["QIMG_ENGINE"] = args.engine
     failed = 0
     for seed in range(args.seed, args.seed + args.count):
-        folder = tempfile.mkdtemp(prefix="qimg-diff-")
+        folder = tempfile.mkdtemp(prefix="qimg-diff-", dir=SCRATCH)
         try:
             Sequence(seed, args.ops, folder, env).play()
         except (RuntimeError, subprocess.TimeoutExpired) as error:

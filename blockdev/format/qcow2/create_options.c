@@ -197,7 +197,8 @@ int qcow2_new_parse(const struct bd_opts *opts, struct qcow2_new *new, struct bd
 	if (size && bd_parse_size(size, &new->size) < 0)
 		return bd_fail(err, -EINVAL, "Invalid image size");
 	if (new->size > INT64_MAX - 512)
-		return bd_fail(err, -EFBIG, "Image size is too large");
+		return bd_fail(err, -EINVAL,
+			       "Could not resize image: Image size cannot be negative");
 	new->size = round_up(new->size, 512);
 	return parse_encryption(opts, err);
 }

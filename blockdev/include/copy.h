@@ -17,7 +17,7 @@ struct bd_copy_args {
 	bool dst_is_zero;            /* the target reads as zeros: zeros need not be written */
 	bool dst_is_new;             /* nothing has been written to the target yet */
 	bool keep_backing;           /* what the source's own layer leaves out stays left out */
-	struct bd_node *base;        /* keep_backing: all layers above this one count; NULL: the first */
+	struct bd_node *base;        /* keep_backing: layers above it count; NULL: the first */
 	bool exact;                  /* zero bytes among the data make no holes */
 	bool compress;               /* every cluster is written compressed */
 	bool out_of_order;           /* write what is read first; else in ascending order */

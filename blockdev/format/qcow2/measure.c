@@ -121,7 +121,8 @@ int qcow2_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *
 		ret = bitmap_size(&new, src, out, err);
 	if (ret < 0)
 		return ret;
-	if ((src && new.backing_file) || !strcmp(new.prealloc, "falloc") || !strcmp(new.prealloc, "full"))
+	if ((src && new.backing_file) || !strcmp(new.prealloc, "falloc") ||
+	    !strcmp(new.prealloc, "full"))
 		needed = size;
 	out->required = out->fully_allocated - size + needed;
 	return 0;

@@ -67,3 +67,19 @@ const struct bd_option *bd_protocol_create_options(const char *filename)
 		return none;
 	return local;
 }
+
+const struct bd_format *bd_format_probe(const uint8_t *head, size_t len)
+{
+	const struct bd_format *fmt = NULL;
+	int best = 0;
+
+	for (size_t i = 0; bd_formats[i]; i++) {
+		int score = bd_formats[i]->probe(head, len);
+
+		if (score > best) {
+			best = score;
+			fmt = bd_formats[i];
+		}
+	}
+	return fmt;
+}

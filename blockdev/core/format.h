@@ -8,6 +8,7 @@
 
 #include "blockdev/core/metacache.h"
 #include "blockdev/core/node.h"
+#include "blockdev/include/bitmap.h"
 #include "blockdev/include/check.h"
 #include "blockdev/include/create.h"
 #include "blockdev/include/info.h"
@@ -72,6 +73,8 @@ struct bd_create_ops {
 		      struct bd_error *err);
 	int (*measure)(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
 		       struct bd_error *err);
+	/* @opts: what shall change, of the right types; used up.  NULL: nothing can. */
+	int (*amend)(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
 };
 
 /* Internal snapshots; @idx: position in the list of bd_info_get().  Blocking, drained. */
@@ -83,6 +86,28 @@ struct bd_snapshot_ops {
 	int (*apply)(struct bd_node *node, size_t idx, struct bd_error *err);
 	int (*remove)(struct bd_node *node, size_t idx, struct bd_error *err);
 	int (*load)(struct bd_node *node, size_t idx, struct bd_error *err);
+};
+
+/* Bits of one bitmap. */
+struct bd_bits {
+	uint64_t granularity;     /* bytes of the disk per bit */
+	uint64_t disk;            /* bytes of the disk */
+	uint64_t bytes;           /* of @bits */
+	uint8_t *bits;            /* the first bit of a byte is its lowest; owned */
+};
+
+/* Persistent bitmaps.  Names are there, bitmaps consistent where it matters.  Blocking, drained. */
+struct bd_bitmap_ops {
+	int (*list)(struct bd_node *node, struct bd_bitmap_info **list, size_t *nr,
+		    struct bd_error *err);
+	int (*add)(struct bd_node *node, const struct bd_bitmap_info *info, struct bd_error *err);
+	int (*remove)(struct bd_node *node, const char *name, struct bd_error *err);
+	int (*enable)(struct bd_node *node, const char *name, bool enabled, struct bd_error *err);
+	int (*load)(struct bd_node *node, const char *name, struct bd_bits *bits,
+		    struct bd_error *err);
+	/* @bits NULL: all zero. */
+	int (*store)(struct bd_node *node, const char *name, const struct bd_bits *bits,
+		     struct bd_error *err);
 };
 
 /* Verbs of images in a backing chain.  Blocking, drained. */
@@ -123,6 +148,7 @@ struct bd_format {
 	const struct bd_create_ops *create;
 	const struct bd_snapshot_ops *snapshot; /* NULL: none */
 	const struct bd_chain_ops *chain;       /* NULL: no backing files */
+	const struct bd_bitmap_ops *bitmap;     /* NULL: none */
 	int (*check)(struct bd_node *node, unsigned fix, struct bd_check *check,
 		     struct bd_error *err);
 	int (*info)(struct bd_node *node, struct bd_info *info, struct bd_error *err);
@@ -132,6 +158,8 @@ struct bd_format {
 /* In probing order; NULL-terminated.  Defined in format/list.c. */
 extern const struct bd_format *const bd_formats[];
 
+/* The format whose probe() likes @head best. */
+const struct bd_format *bd_format_probe(const uint8_t *head, size_t len);
 const struct bd_format *bd_format_find(const char *name); /* NULL: unknown */
 
 /*

@@ -26,6 +26,7 @@ void bd_node_free(struct bd_node *node)
 	io_close(node->file);
 	bd_opts_free(node->opts);
 	free(node->state);
+	free(node->probe_head);
 	free(node->filename);
 	free(node->backing_name);
 	free(node->backing_full);

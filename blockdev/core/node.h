@@ -9,6 +9,8 @@
 
 struct bd_format;
 
+enum { BD_PROBE_LEN = 512 }; /* bytes a format is guessed from; QEMU looks at as many */
+
 struct bd_node {
 	const struct bd_format *fmt;
 	void *state;                /* the format's, fmt->state_size bytes */
@@ -28,6 +30,7 @@ struct bd_node {
 	char *backing_format;       /* as stored; NULL: none */
 	bool probed, corrupt, encrypted, dirty;
 	bool protocol;              /* named by its file driver ("driver=null-co"): no format */
+	uint8_t *probe_head;        /* guessed raw: its first BD_PROBE_LEN bytes; NULL: no guard */
 	bool told_damage;           /* non-fatal damage has been reported */
 	bool zero_init;             /* all of a new image reads as zeros */
 

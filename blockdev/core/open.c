@@ -11,7 +11,7 @@
 #include "blockdev/core/queue.h"
 #include "blockdev/core/report.h"
 
-enum { PROBE_LEN = 512 };
+
 
 /* Copy what @from has and @to has not. */
 static int merge(struct bd_opts *to, const struct bd_opts *from, const char *prefix)
@@ -113,9 +113,9 @@ static unsigned file_flags(const struct bd_format *fmt, unsigned flags)
 
 static int probe(struct io_file *file, const struct bd_format **fmt, struct bd_error *err)
 {
-	uint8_t head[PROBE_LEN];
+	uint8_t head[BD_PROBE_LEN];
 	int64_t len = io_length(file);
-	int best = 0, ret;
+	int ret;
 
 	if (len < 0)
 		return bd_fail_errno(err, (int)len,
@@ -124,15 +124,24 @@ static int probe(struct io_file *file, const struct bd_format **fmt, struct bd_e
 	ret = len ? io_pread(file, 0, head, (size_t)len) : 0;
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not read image for determining its format");
-	for (size_t i = 0; bd_formats[i]; i++) {
-		int score = bd_formats[i]->probe(head, (size_t)len);
-
-		if (score > best) {
-			best = score;
-			*fmt = bd_formats[i];
-		}
-	}
+	*fmt = bd_format_probe(head, (size_t)len);
 	return 0;
+}
+
+/* Keep what a guessed raw image begins with: see guard_head() in request.c. */
+static int guard_guess(struct bd_node *node, struct bd_error *err)
+{
+	int64_t len = io_length(node->file);
+	int ret;
+
+	if (!node->probed || !(node->flags & BD_O_RDWR) || strcmp(node->fmt->name, "raw") ||
+	    len <= 0)
+		return 0;
+	node->probe_head = calloc(1, BD_PROBE_LEN);
+	if (!node->probe_head)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	ret = io_pread(node->file, 0, node->probe_head, min_u64((uint64_t)len, BD_PROBE_LEN));
+	return ret < 0 ? bd_fail_errno(err, ret, "Could not read image") : 0;
 }
 
 static int choose_format(struct bd_node *node, struct bd_node_opts *nopts, struct bd_error *err)
@@ -195,7 +204,9 @@ static int open_format(struct bd_node *node, struct bd_error *err)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	node->data = node->file;
 	warn_guessed_raw(node);
-	ret = node->fmt->open(node, err);
+	ret = guard_guess(node, err);
+	if (ret == 0)
+		ret = node->fmt->open(node, err);
 	if (ret < 0)
 		return ret;
 	ret = check_leftover(node, err);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/iov.h"
@@ -108,7 +109,7 @@ static void start(struct request *req, enum req_kind kind)
 	req->state = ST_BEGIN;
 	req->seq = ++node->seq;
 	req->ops = 0;
-	req->err = 0;
+	req->err = kind == REQ_WRITE ? req->refused : 0;
 	req->pos = 0;
 	req->part = 0;
 	req->packed_len = 0;
@@ -154,6 +155,26 @@ void bd_read(struct bd_request *pub)
 	start(req, REQ_READ);
 }
 
+/*
+ * A guest must not turn its raw disk into an image of another format, which the next guess would
+ * believe.  -EPERM: this write would.  Like: QEMU's raw driver after probing.
+ */
+static int guard_head(const struct bd_request *pub)
+{
+	struct bd_node *node = pub->node;
+	uint8_t head[BD_PROBE_LEN];
+
+	if (!node->probe_head || pub->off >= BD_PROBE_LEN || !pub->len)
+		return 0;
+	memcpy(head, node->probe_head, sizeof(head));
+	bd_iov_to_buf(pub->iov, pub->niov, 0, head + pub->off,
+		      (size_t)min_u64(pub->len, BD_PROBE_LEN - pub->off));
+	if (bd_format_probe(head, sizeof(head)) != node->fmt)
+		return -EPERM;
+	memcpy(node->probe_head, head, sizeof(head));
+	return 0;
+}
+
 /* A write of nothing but zero bytes, on a node that looks for them. */
 static bool is_zero_write(const struct bd_request *pub)
 {
@@ -172,6 +193,7 @@ void bd_write(struct bd_request *pub)
 
 	if (zero && pub->node->flags & BD_O_DETECT_UNMAP)
 		pub->flags |= BD_REQ_UNMAP;
+	request_of(pub)->refused = guard_head(pub);
 	start(request_of(pub), zero ? REQ_ZERO : REQ_WRITE);
 }
 

@@ -69,6 +69,7 @@ struct request {
 	struct bd_wait wait;
 	unsigned ops;              /* operations and work in flight */
 	int err;                   /* first error */
+	int refused;               /* a write that must not be made: the error it gets */
 	bool stepping, quiet_parked;
 
 	struct reader reader[2];   /* READ: [0]; writes: head and tail */

@@ -28,15 +28,16 @@ int bd_request_lock(struct request *req, uint64_t off, uint64_t len, bool exclus
 	}
 	start = round_down(start, cluster);
 	end = round_up(end, cluster);
-	other = bd_range_conflict(&node->inflight, start, end, exclusive);
-	if (other && other->start <= round_down(off, cluster)) {
+	other = bd_range_conflict(&node->inflight, start, end, true);
+	if (other && other->start <= start && (exclusive || other->exclusive)) {
 		list_add_tail(&other->waiters, &req->wait.link);
 		return 0;
 	}
+	/* Whoever else is there begins a part of its own: what is left is ours alone or shared. */
+	req->plan.may_alloc = !other || other->start > start;
 	if (other)
-		end = other->start;
+		end = other->start > start ? other->start : min_u64(end, other->end);
 	req->part = min_u64(len, end - off);
-	req->plan.may_alloc = !bd_range_conflict(&node->inflight, start, end, true);
 	bd_range_take(&node->inflight, &req->range, start, end, exclusive);
 	return 1;
 }

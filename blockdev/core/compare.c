@@ -71,7 +71,7 @@ static bool is_zero_extent(const struct bd_extent *ext)
 }
 
 /* What strict mode compares: how the range is described, not where it lies. */
-static unsigned status_word(const struct bd_extent *ext)
+static unsigned status_word(const struct bd_extent *ext, uint64_t size)
 {
 	bool zero = is_zero_extent(ext);
 	unsigned word = zero;
@@ -84,6 +84,9 @@ static unsigned status_word(const struct bd_extent *ext)
 		word |= 8;
 	if (ext->kind == BD_COMPRESSED)
 		word |= 16;
+	/* Like QEMU, whose status says that a range ends with its disk. */
+	if (ext->guest_off + ext->len == size)
+		word |= 32;
 	return word;
 }
 
@@ -183,7 +186,8 @@ static int add_range(struct compare *job, struct bd_error *err)
 		len = min_u64(len, ext[i].len);
 		wanted[i] = !is_zero_extent(&ext[i]);
 	}
-	if (job->args->strict && status_word(&ext[0]) != status_word(&ext[1])) {
+	if (job->args->strict && status_word(&ext[0], job->side[0].size) !=
+					 status_word(&ext[1], job->side[1].size)) {
 		job->args->offset = off;
 		return BD_DIFFER_STATUS;
 	}

@@ -24,19 +24,49 @@ static int raw_probe(const uint8_t *head, size_t len)
 	return 1; /* anything can be raw; everybody else knows better */
 }
 
+/* A part of a file has no plain name.  Like: QEMU's json: names. */
+static int set_name(struct bd_node *node, uint64_t off, bool has_off, uint64_t size)
+{
+	__cleanup(free) char *plain = node->filename;
+	struct bd_opts *opts = bd_opts_new();
+	char text[24];
+	char *json = NULL;
+	int ret = opts ? 0 : -ENOMEM;
+
+	node->filename = NULL;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)off);
+	if (ret == 0 && has_off)
+		ret = bd_opts_set(opts, "offset", text);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+	if (ret == 0)
+		ret = bd_opts_set(opts, "driver", "raw");
+	if (ret == 0 && size)
+		ret = bd_opts_set(opts, "size", text);
+	if (ret == 0)
+		ret = bd_opts_set(opts, "file.driver", node->file->ops->name);
+	if (ret == 0)
+		ret = bd_opts_set(opts, "file.filename", plain);
+	json = ret == 0 ? bd_opts_to_json(opts) : NULL;
+	bd_opts_free(opts);
+	if (!json || asprintf(&node->filename, "json:%s", json) < 0)
+		node->filename = NULL;
+	free(json);
+	return node->filename ? 0 : -ENOMEM;
+}
+
 static int raw_open(struct bd_node *node, struct bd_error *err)
 {
 	struct raw *raw = node->state;
 	int64_t length = io_length(node->file);
 	uint64_t size = 0;
-	bool given;
+	bool has_off;
 	int ret;
 
 	if (length < 0)
 		return bd_fail_errno(err, (int)length, "Could not get image size");
 	if (length > INT64_MAX - SECTOR)
 		return bd_fail(err, -EFBIG, "Image size is too large");
-	if ((ret = bd_opts_take_size(node->opts, "offset", &raw->off, &given, err)) < 0 ||
+	if ((ret = bd_opts_take_size(node->opts, "offset", &raw->off, &has_off, err)) < 0 ||
 	    (ret = bd_opts_take_size(node->opts, "size", &size, &raw->fixed, err)) < 0)
 		return ret;
 	length = (int64_t)round_up((uint64_t)length, SECTOR);
@@ -51,7 +81,9 @@ static int raw_open(struct bd_node *node, struct bd_error *err)
 			       "smaller or equal to the  actual size of the containing file "
 			       "(%lld)", (unsigned long long)raw->off, (unsigned long long)size,
 			       (long long)length);
-	node->size = raw->fixed ? size : (uint64_t)length - raw->off;
+	if ((has_off || raw->fixed) && set_name(node, raw->off, has_off, size) < 0)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	node->size = raw->fixed ? size : round_up((uint64_t)length - raw->off, SECTOR);
 	node->request_align = 1;
 	node->zero_init = node->file->zero_init;
 	return 0;

@@ -172,8 +172,8 @@ class Image:
             # The counts are rebuilt at the next open: only sharing would be fatal.
             for number, flag, what in self.copied:
                 if self.refs[number] > 1:
-                    raise Broken("cluster %d (%s) is used %d times" % (number, what,
-                                                                       self.refs[number]))
+                    raise Broken("cluster %d (%s) is used %d times"
+                                 % (number, what, self.refs[number]))
             return
         for number, refs in self.refs.items():
             if stored.get(number, 0) < refs:

@@ -115,8 +115,9 @@ class Trial:
         lines = ["covered: entries 0..%d" % (first - 1)]
         for pos, torn in chosen:
             entry = entries[pos]
-            lines.append("entry %d: kind %d, %#x+%#x%s" % (
-                pos, entry.kind, entry.off, entry.len, "" if torn is None else " torn at %d" % torn))
+            cut = "" if torn is None else " torn at %d" % torn
+            lines.append("entry %d: kind %d, %#x+%#x%s" % (pos, entry.kind, entry.off, entry.len,
+                                                           cut))
         return "; ".join(lines)
 
     def try_epoch(self, disk, entries, newest, epoch):
@@ -162,6 +163,8 @@ def trial(seed, engine, save):
         one.run()
         return seed, one.states, None
     except (Violation, image.Broken, subprocess.TimeoutExpired) as error:
+        if isinstance(error, subprocess.TimeoutExpired):
+            error = "%s: no end after %d s" % (error.cmd[0], error.timeout)
         if save:
             shutil.copytree(folder, os.path.join(save, "seed%d" % seed), dirs_exist_ok=True)
         return seed, one.states, "%s: %s" % (one.seq.options(), error)

@@ -166,7 +166,7 @@ class Image:
         return found
 
     def check(self):
-        """After guest(): raise Broken if a count is too small or a flag wrong; leaks are no harm."""
+        """After guest(): Broken if a count is too small or a flag wrong; leaks do no harm."""
         stored = self.counts()
         if self.incompat & INCOMPAT_DIRTY:
             # The counts are rebuilt at the next open: only sharing would be fatal.

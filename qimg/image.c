@@ -168,6 +168,29 @@ int image_option_help(const char *format, const char *name)
 	return 0;
 }
 
+int image_amend_help(const char *format)
+{
+	const struct bd_option *list[64];
+	const struct bd_option *table = bd_amend_options(format);
+	size_t nr = 0;
+
+	if (!bd_format_known(format, NULL)) {
+		report_error("Unknown file format '%s'", format);
+		return 1;
+	}
+	if (!table) {
+		report_error("Format driver '%s' does not support option amendment", format);
+		return 1;
+	}
+	for (; table->name && nr < 64; table++)
+		list[nr++] = table;
+	qsort(list, nr, sizeof(list[0]), by_name);
+	printf("Amend options for '%s':\n", format);
+	for (size_t i = 0; i < nr; i++)
+		print_option(list[i]);
+	return 0;
+}
+
 bool image_has_option(const struct bd_option *table, const char *name)
 {
 	while (table && table->name && strcmp(table->name, name))

@@ -33,6 +33,8 @@ int image_cache(const char *mode, const char *what, unsigned *flags);
  * 0, or 1: reported.
  */
 int image_option_help(const char *format, const char *name);
+/* The same for what amend can change. */
+int image_amend_help(const char *format);
 /* Is one of the comma separated options a question for help? */
 bool image_asks_help(const char *options);
 

@@ -22,7 +22,7 @@ static bool is_end(const struct opt *opt)
 
 static bool takes_arg(const struct opt *opt)
 {
-	return opt->kind != OPT_FLAG;
+	return opt->kind == OPT_STEP ? opt->arg != NULL : opt->kind != OPT_FLAG;
 }
 
 struct getopt_tables {
@@ -100,6 +100,20 @@ static int join(char **list, const char *text)
 	return OPTS_OK;
 }
 
+static int add_step(char **list, const struct opt *opt, const char *arg)
+{
+	char *joined;
+
+	if (asprintf(&joined, "%s%s%s%s" OPT_STEP_END, *list ? *list : "", opt->name,
+		     arg ? "=" : "", arg ? arg : "") < 0) {
+		report_error("%s", strerror(ENOMEM));
+		return OPTS_BAD;
+	}
+	free(*list);
+	*list = joined;
+	return OPTS_OK;
+}
+
 static int store(const struct opt *opt, void *values, const char *arg)
 {
 	char *field = (char *)values + opt->field;
@@ -113,6 +127,8 @@ static int store(const struct opt *opt, void *values, const char *arg)
 		return OPTS_OK;
 	case OPT_JOIN:
 		return join((char **)field, arg);
+	case OPT_STEP:
+		return add_step((char **)field, opt, arg);
 	case OPT_OBJECT:
 		return object_add(arg) ? OPTS_BAD : OPTS_OK;
 	}
@@ -179,8 +195,12 @@ void opts_print_help(const struct opt *table)
 void opts_clear(const struct opt *table, void *values)
 {
 	for (; !is_end(table); table++) {
-		if (table->kind == OPT_JOIN)
-			free(*(char **)((char *)values + table->field));
+		char **field = (char **)((char *)values + table->field);
+
+		if (table->kind != OPT_JOIN && table->kind != OPT_STEP)
+			continue;
+		free(*field);
+		*field = NULL; /* steps share one */
 	}
 }
 

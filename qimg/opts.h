@@ -11,8 +11,12 @@ enum opt_kind {
 	OPT_FLAG,   /* bool: set to true */
 	OPT_TEXT,   /* const char *: the last one wins */
 	OPT_JOIN,   /* char *: all of them, joined by commas (-o); heap */
+	OPT_STEP,   /* char *: names of all such options in order, with "=" and argument; heap */
 	OPT_OBJECT, /* --object: taken at once */
 };
+
+/* What separates the steps of OPT_STEP. */
+#define OPT_STEP_END "\037"
 
 /* One option; a table ends with an entry that has neither letters nor name. */
 struct opt {

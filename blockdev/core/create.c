@@ -32,8 +32,7 @@ static int bad_key(const char *key, const char *format, struct bd_error *err)
 	return bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
 }
 
-/* Is the value one of the option's type?  Sizes become plain numbers. */
-static int check_value(struct bd_opts *opts, const struct bd_option *option, struct bd_error *err)
+int bd_option_check(struct bd_opts *opts, const struct bd_option *option, struct bd_error *err)
 {
 	const char *text = bd_opts_get(opts, option->name);
 	uint64_t number;
@@ -81,7 +80,7 @@ static int check_options(const struct bd_create_args *args, const struct bd_form
 			option = find_option(protocol, key);
 		if (!option)
 			return bad_key(key, fmt->name, err);
-		ret = check_value(args->opts, option, err);
+		ret = bd_option_check(args->opts, option, err);
 		if (ret < 0)
 			return ret;
 	}

@@ -65,7 +65,7 @@ struct bd_write_ops {
 };
 
 struct bd_create_ops {
-	const struct bd_option *options; /* create and amend; ends with name == NULL */
+	const struct bd_option *options; /* ends with name == NULL */
 	/* @opts: complete, size in bytes; *opts is consumed.  Creates and fills the file. */
 	int (*create)(struct bd_queue *queue, const char *filename, struct bd_opts *opts,
 		      struct bd_error *err);
@@ -73,7 +73,8 @@ struct bd_create_ops {
 		      struct bd_error *err);
 	int (*measure)(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
 		       struct bd_error *err);
-	/* @opts: what shall change, of the right types; used up.  NULL: nothing can. */
+	const struct bd_option *amend_options; /* ends with name == NULL; NULL: no amend */
+	/* @opts: what shall change, of the right types; used up. */
 	int (*amend)(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
 };
 

@@ -57,5 +57,10 @@ int bd_opts_take_size(struct bd_opts *opts, const char *key, uint64_t *value, bo
 		      struct bd_error *err);
 int bd_opts_take_number(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
 			struct bd_error *err);
+/*
+ * Is the value of @option in @opts one of its type?  Sizes become plain numbers.  -EINVAL with
+ * QEMU's message.
+ */
+int bd_option_check(struct bd_opts *opts, const struct bd_option *option, struct bd_error *err);
 
 #endif

@@ -25,6 +25,15 @@ const struct bd_option *bd_create_options(const char *format);
 /* Options of the protocol a file name uses (nocow, extent_size_hint...). */
 const struct bd_option *bd_protocol_create_options(const char *filename);
 
+/*
+ * Change options of an existing image: only those in @opts, which is used up.
+ * -ENOTSUP: the format has nothing to change.  Blocks; no request in flight.
+ * Like: qemu-img amend.
+ */
+int bd_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
+/* The options amend knows; NULL: nothing can be changed, or there is no such format. */
+const struct bd_option *bd_amend_options(const char *format);
+
 struct bd_measure {
 	uint64_t required;        /* bytes of a file that holds just the data there are */
 	uint64_t fully_allocated; /* bytes once every cluster is written */

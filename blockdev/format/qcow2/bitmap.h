@@ -22,4 +22,23 @@ int qcow2_bitmaps_each(struct qcow2 *q,
 		       int (*found)(const struct qcow2_bitmap *bitmap, void *user), void *user,
 		       struct bd_error *err);
 
+/* All of them in memory, for a change; the caller frees *list, with room for one more. */
+int qcow2_bitmaps_read(struct qcow2 *q, struct qcow2_bitmap **list, uint32_t *nr,
+		       struct bd_error *err);
+
+struct qcow2_rewrite;
+/*
+ * Part of a rewrite: a table of bits for @bitmap, in clusters of its own; @bits NULL: all zero.
+ * Sets its table_off and table_size.
+ */
+int qcow2_bitmap_write(struct qcow2_rewrite *rw, struct qcow2_bitmap *bitmap,
+		       const struct bd_bits *bits);
+/* Part of a rewrite: what @bitmap's table refers to, and the table, are no longer used. */
+int qcow2_bitmap_stale(struct qcow2_rewrite *rw, const struct qcow2_bitmap *bitmap);
+/* The end of a rewrite: a directory of @nr bitmaps takes the place of the old one. */
+int qcow2_bitmaps_switch(struct qcow2_rewrite *rw, const struct qcow2_bitmap *list, uint32_t nr);
+/* Remove all bitmaps.  Blocks; drained. */
+int qcow2_bitmaps_drop(struct qcow2 *q, struct bd_error *err);
+extern const struct bd_bitmap_ops qcow2_bitmap_ops;
+
 #endif

@@ -2,6 +2,8 @@
 /* The qcow2 format's entry in the table of formats. */
 #include <string.h>
 
+#include "blockdev/format/qcow2/amend.h"
+#include "blockdev/format/qcow2/bitmap.h"
 #include "blockdev/format/qcow2/chain.h"
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/open.h"
@@ -24,6 +26,8 @@ static const struct bd_create_ops create_ops = {
 	.create = qcow2_create,
 	.resize = qcow2_resize,
 	.measure = qcow2_measure,
+	.amend_options = qcow2_amend_options,
+	.amend = qcow2_amend,
 };
 
 extern const struct bd_format bd_format_qcow2;
@@ -42,6 +46,7 @@ const struct bd_format bd_format_qcow2 = {
 	.create = &create_ops,
 	.snapshot = &qcow2_snapshot_ops,
 	.chain = &qcow2_chain_ops,
+	.bitmap = &qcow2_bitmap_ops,
 	.check = qcow2_check,
 	.info = qcow2_info,
 	.stats = qcow2_stats,

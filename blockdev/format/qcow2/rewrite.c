@@ -10,7 +10,6 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/core/metacache_file.h"
 #include "blockdev/format/qcow2/alloc.h"
-#include "blockdev/format/qcow2/entry.h"
 #include "blockdev/format/qcow2/layout.h"
 
 int qcow2_verb_begin(struct qcow2 *q, struct bd_error *err)
@@ -103,6 +102,15 @@ void qcow2_rewrite_end(struct qcow2_rewrite *rw)
 	free(rw->reftable);
 }
 
+void qcow2_rewrite_done(struct qcow2_rewrite *rw)
+{
+	rw->fresh.nr = 0;
+	for (size_t i = 0; i < rw->stale.nr; i++)
+		qcow2_free_later(rw->q, rw->stale.run[i].off, rw->stale.run[i].len,
+				 QCOW2_FREE_SNAPSHOT);
+	rw->stale.nr = 0;
+}
+
 /* Count host range [off, +len); it must lie in the file, but for the last cluster's end. */
 static int count_range(struct qcow2_rewrite *rw, struct qcow2_counts *counts, uint64_t off,
 		       uint64_t len)
@@ -116,8 +124,8 @@ static int count_range(struct qcow2_rewrite *rw, struct qcow2_counts *counts, ui
 	return qcow2_counts_add_run(counts, first, last - first + 1, true, &done);
 }
 
-static int count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
-		       struct qcow2_entry entry)
+int qcow2_rewrite_count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
+			      struct qcow2_entry entry)
 {
 	struct qcow2 *q = rw->q;
 	uint64_t host = qcow2_entry_host(entry);
@@ -158,44 +166,64 @@ static int read_table(struct qcow2_rewrite *rw, uint64_t l1_entry, uint64_t *off
 	return *off ? io_pread(q->node->file, *off, rw->table, q->cluster_size) : 0;
 }
 
-int qcow2_rewrite_count(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
-			const uint64_t *l1, uint32_t l1_size, bool tables)
+int qcow2_rewrite_each(struct qcow2_rewrite *rw, const uint64_t *l1, uint32_t l1_size,
+		       int (*found)(struct qcow2_rewrite *rw, struct qcow2_entry entry, void *user),
+		       void *user)
 {
-	struct qcow2 *q = rw->q;
-
 	for (uint32_t i = 0; i < l1_size; i++) {
 		uint64_t off;
 		int ret = read_table(rw, l1[i], &off);
 
-		if (ret == 0 && off && tables)
-			ret = count_range(rw, counts, off, q->cluster_size);
-		for (uint64_t e = 0; ret == 0 && off && e >> q->l2_bits == 0; e++)
-			ret = count_entry(rw, counts, table_entry(q, rw->table, e));
+		for (uint64_t e = 0; ret == 0 && off && e >> rw->q->l2_bits == 0; e++)
+			ret = found(rw, table_entry(rw->q, rw->table, e), user);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
-/* Set or clear the COPIED mark of entry @idx of rw->table.  *changed is only ever set. */
+static int count_one(struct qcow2_rewrite *rw, struct qcow2_entry entry, void *user)
+{
+	return qcow2_rewrite_count_entry(rw, user, entry);
+}
+
+int qcow2_rewrite_count(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
+			const uint64_t *l1, uint32_t l1_size, bool tables)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < l1_size && tables && ret == 0; i++) {
+		if (l1[i] & QCOW2_L1_ENTRY_OFFSET)
+			ret = count_range(rw, counts, l1[i] & QCOW2_L1_ENTRY_OFFSET,
+					  rw->q->cluster_size);
+	}
+	return ret < 0 ? ret : qcow2_rewrite_each(rw, l1, l1_size, count_one, counts);
+}
+
+/* Edit entry @idx of rw->table, set or clear its COPIED mark.  *changed is only ever set. */
 static int mark_entry(struct qcow2_rewrite *rw, uint64_t idx, bool *changed)
 {
-	struct qcow2_entry entry = table_entry(rw->q, rw->table, idx);
+	struct qcow2_entry old = table_entry(rw->q, rw->table, idx), entry = old;
 	be64 *at = (be64 *)(rw->table + idx * rw->q->l2_entry_size);
-	uint64_t l2 = entry.l2 & ~QCOW2_OFLAG_COPIED, count;
+	uint64_t count;
 	int ret;
 
+	if (rw->edit)
+		rw->edit(rw, &entry);
 	if (qcow2_entry_has_host(rw->q, entry)) {
 		ret = qcow2_rewrite_after(rw, qcow2_entry_host(entry) >> rw->q->cluster_bits,
 					  &count);
 		if (ret < 0)
 			return ret;
+		entry.l2 &= ~QCOW2_OFLAG_COPIED;
 		if (count == 1)
-			l2 |= QCOW2_OFLAG_COPIED;
+			entry.l2 |= QCOW2_OFLAG_COPIED;
+	} else {
+		entry.l2 &= ~QCOW2_OFLAG_COPIED;
 	}
-	if (l2 == entry.l2)
+	if (entry.l2 == old.l2)
 		return 0;
-	at[0] = be64_make(l2);
+	at[0] = be64_make(entry.l2);
 	*changed = true;
 	return 0;
 }
@@ -329,8 +357,6 @@ int qcow2_rewrite_commit(struct qcow2_rewrite *rw)
 	}
 	take_over(rw, l1_dirty);
 	qcow2_rewrite_punch(rw);
-	for (size_t i = 0; i < rw->stale.nr; i++)
-		qcow2_free_later(q, rw->stale.run[i].off, rw->stale.run[i].len,
-				 QCOW2_FREE_SNAPSHOT);
+	qcow2_rewrite_done(rw);
 	return qcow2_flush_all(q);
 }

@@ -14,6 +14,7 @@
 #define QCOW2_REWRITE_H
 
 #include "blockdev/format/qcow2/check_counts.h"
+#include "blockdev/format/qcow2/entry.h"
 #include "blockdev/format/qcow2/qcow2.h"
 
 /* Host clusters. */
@@ -28,6 +29,9 @@ struct qcow2_runs {
 
 struct qcow2_rewrite {
 	struct qcow2 *q;
+	/* Changes entries on the way, before their marks; its effect on counts is known.  NULL: none. */
+	void (*edit)(struct qcow2_rewrite *rw, struct qcow2_entry *entry);
+	void *user;                       /* of @edit */
 	uint64_t file_len;                /* bytes of the image file at the start */
 	struct qcow2_counts gain, loss;   /* references to come and to go */
 	struct qcow2_runs fresh, stale;   /* clusters taken; clusters no longer used */
@@ -62,6 +66,13 @@ int qcow2_rewrite_stale(struct qcow2_rewrite *rw, uint64_t off, uint64_t len);
  */
 int qcow2_rewrite_count(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
 			const uint64_t *l1, uint32_t l1_size, bool tables);
+/* Call @found for each entry of the L2 tables below @l1 until it returns a negative errno. */
+int qcow2_rewrite_each(struct qcow2_rewrite *rw, const uint64_t *l1, uint32_t l1_size,
+		       int (*found)(struct qcow2_rewrite *rw, struct qcow2_entry entry, void *user),
+		       void *user);
+/* Count what @entry refers to. */
+int qcow2_rewrite_count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *counts,
+			      struct qcow2_entry entry);
 /* Do the counts with gain and loss fit their width?  -EINVAL: no. */
 int qcow2_rewrite_fits(struct qcow2_rewrite *rw);
 /*
@@ -71,6 +82,8 @@ int qcow2_rewrite_fits(struct qcow2_rewrite *rw);
 int qcow2_rewrite_marks(struct qcow2_rewrite *rw, bool shared);
 /* Write counts and L1, switch over, give the old clusters back. */
 int qcow2_rewrite_commit(struct qcow2_rewrite *rw);
+/* The new state is in use, however it came to be: only the old clusters may go. */
+void qcow2_rewrite_done(struct qcow2_rewrite *rw);
 void qcow2_rewrite_end(struct qcow2_rewrite *rw);
 
 /* rewrite_counts.c: refcount blocks with the new counts, and their table, not yet in use. */

@@ -18,9 +18,8 @@ static bool can(const struct bd_node *node)
 	return !(qcow2_of(node)->incompatible & QCOW2_INCOMPAT_DATA_FILE);
 }
 
-/* The table of @nr snapshots in clusters of its own; the old one goes. */
-static int write_table(struct qcow2_rewrite *rw, const struct qcow2_snapshot *list, uint32_t nr,
-		       size_t *len)
+int qcow2_snapshots_write(struct qcow2_rewrite *rw, const struct qcow2_snapshot *list, uint32_t nr,
+			  size_t *len)
 {
 	__cleanup(free) uint8_t *bytes = NULL;
 	struct qcow2 *q = rw->q;
@@ -69,19 +68,19 @@ static int fill(const struct qcow2 *q, const struct bd_snapshot_info *info,
 	return sn->name ? choose_id(q, &sn->id) : -ENOMEM;
 }
 
-/* The snapshot's L1 table: the active one as it is, without marks. */
-static int copy_l1(struct qcow2_rewrite *rw, struct qcow2_snapshot *sn)
+int qcow2_snapshot_write_l1(struct qcow2_rewrite *rw, const uint64_t *l1, uint32_t entries,
+			    uint64_t *off)
 {
 	struct qcow2 *q = rw->q;
-	size_t len = round_up(max_u64((uint64_t)q->l1_size * 8, 1), q->cluster_size);
+	size_t len = round_up(max_u64((uint64_t)entries * 8, 1), q->cluster_size);
 	__cleanup(free) be64 *out = calloc(1, len);
-	int ret = qcow2_rewrite_alloc(rw, len, &sn->l1_off);
+	int ret = qcow2_rewrite_alloc(rw, len, off);
 
 	if (!out || ret < 0)
 		return ret < 0 ? ret : -ENOMEM;
-	for (uint32_t i = 0; i < q->l1_size; i++)
-		out[i] = be64_make(q->l1[i] & ~QCOW2_OFLAG_COPIED);
-	return io_pwrite(q->node->file, sn->l1_off, out, len);
+	for (uint32_t i = 0; i < entries; i++)
+		out[i] = be64_make(l1[i] & ~QCOW2_OFLAG_COPIED);
+	return io_pwrite(q->node->file, *off, out, len);
 }
 
 /* Both L1 tables refer to everything; tables with marks to lose are copied for the active one. */
@@ -97,8 +96,9 @@ static int create_steps(struct qcow2_rewrite *rw, struct qcow2_snapshot *list, s
 	if ((ret = qcow2_rewrite_count(rw, &rw->gain, q->l1, q->l1_size, false)) < 0 ||
 	    (ret = qcow2_rewrite_fits(rw)) < 0 ||
 	    (ret = qcow2_rewrite_marks(rw, true)) < 0 ||
-	    (ret = copy_l1(rw, &list[q->nb_snapshots])) < 0 ||
-	    (ret = write_table(rw, list, q->nb_snapshots + 1, len)) < 0)
+	    (ret = qcow2_snapshot_write_l1(rw, q->l1, q->l1_size,
+					   &list[q->nb_snapshots].l1_off)) < 0 ||
+	    (ret = qcow2_snapshots_write(rw, list, q->nb_snapshots + 1, len)) < 0)
 		return ret;
 	return qcow2_rewrite_commit(rw);
 }
@@ -208,7 +208,7 @@ static int remove_steps(struct qcow2_rewrite *rw, const struct qcow2_snapshot *l
 	if ((ret = qcow2_rewrite_count(rw, &rw->loss, sn_l1, sn->l1_size, true)) < 0 ||
 	    (ret = qcow2_rewrite_fits(rw)) < 0 ||
 	    (ret = qcow2_rewrite_marks(rw, false)) < 0 ||
-	    (ret = write_table(rw, list, q->nb_snapshots - 1, len)) < 0 ||
+	    (ret = qcow2_snapshots_write(rw, list, q->nb_snapshots - 1, len)) < 0 ||
 	    (ret = qcow2_rewrite_stale(rw, sn->l1_off, (uint64_t)sn->l1_size * 8)) < 0)
 		return ret;
 	return qcow2_rewrite_commit(rw);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* qimg amend: change options of an existing image. */
+#include <string.h>
+
+#include "blockdev/include/create.h"
+#include "qimg/command.h"
+#include "qimg/image.h"
+#include "qimg/report.h"
+
+struct amend_values {
+	struct image_values image;
+	char *options;
+	bool progress, quiet, force;
+};
+
+static const struct opt amend_opts[] = {
+	OPT_COMMON_OBJECT,
+	OPT_COMMON_IMAGE_OPTS(struct amend_values),
+	OPT_COMMON_PROGRESS(struct amend_values),
+	OPT_COMMON_QUIET(struct amend_values),
+	OPT_COMMON_FORMAT(struct amend_values),
+	{ "t", "cache", NULL, OPT_TEXT, offsetof(struct amend_values, image.cache), "CACHE",
+	  "cache mode" },
+	{ NULL, "force", NULL, OPT_FLAG, offsetof(struct amend_values, force), NULL,
+	  "allow what may make data unreadable (accepted; nothing here does)" },
+	{ "o", "options", NULL, OPT_JOIN, offsetof(struct amend_values, options), "OPTIONS",
+	  "what to change, name=value,...; help lists the options" },
+	{ 0 },
+};
+
+static int amend(struct bd_node *node, const struct amend_values *values)
+{
+	struct bd_opts *opts = bd_opts_new();
+	struct progress progress;
+	struct bd_error err = { 0 };
+	int ret = opts ? bd_opts_parse(opts, values->options, NULL, &err) :
+			 bd_fail(&err, -12, "Cannot allocate memory");
+
+	progress_begin(&progress, values->progress && !values->quiet, 1);
+	if (ret == 0) {
+		progress_update(0, 1, &progress);
+		ret = bd_amend(node, opts, &err);
+		progress_update(1, 1, &progress);
+	}
+	progress_end(&progress);
+	if (ret < 0)
+		report_failure(&err, "%s", "");
+	bd_opts_free(opts);
+	return ret < 0;
+}
+
+static int open_and_amend(const char *name, const struct amend_values *values)
+{
+	struct bd_queue *queue = image_queue(64);
+	struct bd_node *node;
+	int status = 1;
+
+	if (!queue)
+		return 1;
+	node = image_open(queue, name, &values->image, BD_O_RDWR, "cache");
+	if (node) {
+		if (image_asks_help(values->options))
+			status = image_amend_help(bd_format_name(node));
+		else
+			status = amend(node, values);
+		if (image_close(node))
+			status = 1;
+	}
+	bd_queue_free(queue);
+	return status;
+}
+
+static int run(struct invocation *inv)
+{
+	const struct amend_values *values = inv->values;
+
+	if (!values->options)
+		return report_usage("Must specify options (-o)");
+	if (values->image.format && image_asks_help(values->options))
+		return image_amend_help(values->image.format);
+	if (inv->nr_operands != 1) {
+		report_error("Expecting one image file name");
+		return 1;
+	}
+	if (image_conflict(&values->image))
+		return 1;
+	return open_and_amend(inv->operands[0], values);
+}
+
+const struct command cmd_amend = {
+	.name = "amend",
+	.operands = "FILE",
+	.summary = "Change options of an existing image",
+	.opts = amend_opts,
+	.values_size = sizeof(struct amend_values),
+	.run = run,
+};

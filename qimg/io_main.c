@@ -188,8 +188,10 @@ int main(int argc, char **argv)
 		report_failure(&err, "%s", "");
 		return 1;
 	}
-	if (optind < argc && io_open_image(&io, argv[optind], NULL, &args.how) < 0)
+	if (optind < argc && io_open_image(&io, argv[optind], NULL, &args.how) < 0) {
+		bd_queue_free(io.queue);
 		return 1;
+	}
 	if (args.nr_commands)
 		run_given(&io, &args);
 	else

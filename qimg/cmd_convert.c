@@ -2,14 +2,13 @@
 /* qimg convert: copy images into a new one of any format. */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "blockdev/include/bitmap.h"
 #include "blockdev/include/copy.h"
-#include "blockdev/include/info.h"
 #include "qimg/command.h"
 #include "qimg/convert.h"
 #include "qimg/image.h"
@@ -127,31 +126,6 @@ static const char *contradiction(const struct convert_values *values)
 	return NULL;
 }
 
-/* Bitmaps are not copied yet: say so rather than lose them. */
-static int check_bitmaps(struct convert *convert)
-{
-	struct bd_info info = { 0 };
-	struct bd_error err = { 0 };
-	json_t *data;
-	bool any;
-
-	if (convert->nr_src > 1 || !bd_can_compress(convert->src[0])) {
-		report_error(convert->nr_src > 1 ? "Copying bitmaps only possible with single "
-						   "source" : "Source lacks bitmap support");
-		return 1;
-	}
-	if (bd_info_get(convert->src[0], &info, &err) < 0) {
-		report_failure(&err, "%s", "");
-		return 1;
-	}
-	data = info.specific ? json_object_get(info.specific, "data") : NULL;
-	any = json_array_size(json_object_get(data, "bitmaps")) > 0;
-	bd_info_clear(&info);
-	if (any)
-		report_error("Copying bitmaps is not supported");
-	return any;
-}
-
 static int open_sources(struct convert *convert, char **names)
 {
 	const struct convert_values *values = convert->values;
@@ -182,7 +156,7 @@ static int open_sources(struct convert *convert, char **names)
 	}
 	if (values->snapshot && image_load_snapshot(convert->src[0], values->snapshot))
 		return 1;
-	return values->bitmaps && check_bitmaps(convert);
+	return values->bitmaps && convert_check_bitmaps(convert);
 }
 
 static void warn_line(const char *line, void *user)
@@ -261,8 +235,15 @@ static int copy_to_image(struct convert *convert)
 {
 	int status = convert_open_target(convert);
 
+	if (!status && convert->values->bitmaps && !bd_can_bitmaps(convert->dst)) {
+		report_error("Format driver '%s' does not support bitmaps",
+			     bd_format_name(convert->dst));
+		status = 1;
+	}
 	if (!status)
 		status = copy(convert);
+	if (!status && convert->values->bitmaps)
+		status = convert_copy_bitmaps(convert);
 	if (image_close(convert->dst))
 		status = 1;
 	/* Half a copy is of no use: a file that was made for it goes. */

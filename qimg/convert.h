@@ -35,5 +35,9 @@ struct convert {
 int convert_check_target(struct convert *convert);
 /* Create it, unless -n, and open it.  0, or 1: reported. */
 int convert_open_target(struct convert *convert);
+/* --bitmaps: can all of the source's bitmaps be copied?  0, or 1: reported. */
+int convert_check_bitmaps(struct convert *convert);
+/* Copy them into the target, where the data are already.  0, or 1: reported. */
+int convert_copy_bitmaps(struct convert *convert);
 
 #endif

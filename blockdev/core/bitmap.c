@@ -9,6 +9,11 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/core/format.h"
 
+bool bd_can_bitmaps(const struct bd_node *node)
+{
+	return node->fmt->bitmap && node->fmt->bitmap->can(node);
+}
+
 int bd_bitmaps_get(struct bd_node *node, struct bd_bitmap_info **list, size_t *nr,
 		   struct bd_error *err)
 {

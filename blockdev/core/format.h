@@ -99,6 +99,7 @@ struct bd_bits {
 
 /* Persistent bitmaps.  Names are there, bitmaps consistent where it matters.  Blocking, drained. */
 struct bd_bitmap_ops {
+	bool (*can)(const struct bd_node *node); /* may this image have any */
 	int (*list)(struct bd_node *node, struct bd_bitmap_info **list, size_t *nr,
 		    struct bd_error *err);
 	int (*add)(struct bd_node *node, const struct bd_bitmap_info *info, struct bd_error *err);

@@ -12,6 +12,8 @@ struct bd_bitmap_info {
 	bool inconsistent;        /* it was not saved: of no use but to be removed */
 };
 
+/* May this image have persistent bitmaps?  Does not block. */
+bool bd_can_bitmaps(const struct bd_node *node);
 /* All bitmaps; *list is freed by bd_bitmaps_free().  None: *nr is 0.  Blocks. */
 int bd_bitmaps_get(struct bd_node *node, struct bd_bitmap_info **list, size_t *nr,
 		   struct bd_error *err);

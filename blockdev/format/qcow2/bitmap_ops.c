@@ -12,6 +12,11 @@
 
 #define MAX_BITMAP_BYTES UINT64_C(0x20000000)
 
+static bool can(const struct bd_node *node)
+{
+	return qcow2_of(node)->version >= 3;
+}
+
 static int list_all(struct bd_node *node, struct bd_bitmap_info **out, size_t *nr,
 		    struct bd_error *err)
 {
@@ -244,6 +249,7 @@ static int load(struct bd_node *node, const char *name, struct bd_bits *bits,
 }
 
 const struct bd_bitmap_ops qcow2_bitmap_ops = {
+	.can = can,
 	.list = list_all,
 	.add = add,
 	.remove = remove_one,

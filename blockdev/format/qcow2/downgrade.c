@@ -22,7 +22,7 @@ enum { REFS_PER_ZERO = 60000 };
  */
 struct expand {
 	bool backed;
-	uint64_t found, used;     /* zero clusters: counted first, then replaced in the same order */
+	uint64_t found, used;     /* zero clusters: counted first, then replaced in that order */
 	uint64_t *places;         /* clusters of zeros, one for each REFS_PER_ZERO */
 	uint64_t nr_places;
 };

@@ -29,7 +29,7 @@ struct qcow2_runs {
 
 struct qcow2_rewrite {
 	struct qcow2 *q;
-	/* Changes entries on the way, before their marks; its effect on counts is known.  NULL: none. */
+	/* Changes entries before their marks; gain and loss know of it.  NULL: none. */
 	void (*edit)(struct qcow2_rewrite *rw, struct qcow2_entry *entry);
 	void *user;                       /* of @edit */
 	uint64_t file_len;                /* bytes of the image file at the start */

@@ -140,8 +140,9 @@ static int place_all(struct widen *w)
 static int fill_block(struct widen *w, uint64_t idx, struct bd_error *err)
 {
 	struct qcow2 *q = w->q;
-	uint64_t first = idx << block_bits(q, w->order), nr = UINT64_C(1) << block_bits(q, w->order);
-	uint64_t max = w->order == 6 ? UINT64_MAX : (UINT64_C(1) << (1u << w->order)) - 1, count;
+	unsigned bits = block_bits(q, w->order);
+	uint64_t first = idx << bits, nr = UINT64_C(1) << bits, count;
+	uint64_t max = w->order == 6 ? UINT64_MAX : (UINT64_C(1) << (1u << w->order)) - 1;
 
 	memset(w->rw.table, 0, q->cluster_size);
 	for (uint64_t i = 0; i < nr; i++) {

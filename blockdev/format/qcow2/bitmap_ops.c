@@ -17,13 +17,32 @@ static bool can(const struct bd_node *node)
 	return qcow2_of(node)->version >= 3;
 }
 
+/*
+ * Directory and tables on disk are read and changed while nothing is tracked; then it goes on, with
+ * what there is now.
+ */
+static int pause_tracking(struct qcow2 *q)
+{
+	return qcow2_track_stop(q);
+}
+
+static void resume_tracking(struct qcow2 *q)
+{
+	if (q->node->wrote && qcow2_track_start(q, false) < 0)
+		qcow2_track_free(q);
+}
+
 static int list_all(struct bd_node *node, struct bd_bitmap_info **out, size_t *nr,
 		    struct bd_error *err)
 {
 	__cleanup(free) struct qcow2_bitmap *list = NULL;
+	struct qcow2 *q = qcow2_of(node);
 	uint32_t count;
-	int ret = qcow2_bitmaps_read(qcow2_of(node), &list, &count, err);
+	int ret = pause_tracking(q);
 
+	if (ret == 0)
+		ret = qcow2_bitmaps_read(q, &list, &count, err);
+	resume_tracking(q);
 	if (ret < 0 || !count)
 		return ret;
 	*out = calloc(count, sizeof(**out));
@@ -47,6 +66,7 @@ static int list_all(struct bd_node *node, struct bd_bitmap_info **out, size_t *n
 /* --- one change ---------------------------------------------------------------------------- */
 
 struct change {
+	struct qcow2 *q;
 	struct qcow2_rewrite rw;
 	struct qcow2_bitmap *list; /* of all bitmaps, to be changed; room for one more */
 	uint32_t nr;
@@ -58,6 +78,9 @@ static int begin(struct change *c, struct qcow2 *q, const char *name, struct bd_
 	int ret = qcow2_verb_begin(q, err);
 
 	memset(c, 0, sizeof(*c));
+	c->q = q;
+	if (ret == 0)
+		ret = pause_tracking(q);
 	if (ret == 0)
 		ret = qcow2_bitmaps_read(q, &c->list, &c->nr, err);
 	if (ret < 0)
@@ -73,11 +96,11 @@ static int begin(struct change *c, struct qcow2 *q, const char *name, struct bd_
 /* @ret: of what has been done so far; if that is 0, make it so. */
 static int finish(struct change *c, int ret, struct bd_error *err)
 {
-	if (!c->rw.q)
-		return ret;
 	if (ret == 0)
 		ret = qcow2_bitmaps_switch(&c->rw, c->list, c->nr);
-	qcow2_rewrite_end(&c->rw);
+	if (c->rw.q)
+		qcow2_rewrite_end(&c->rw);
+	resume_tracking(c->q);
 	free(c->list);
 	if (ret < 0 && !(err && err->msg[0]))
 		bd_fail_errno(err, ret, "Could not change the bitmaps");
@@ -207,7 +230,8 @@ static int load_piece(struct qcow2 *q, uint64_t entry, uint8_t *to, uint64_t len
 	return 0;
 }
 
-static int load_table(struct qcow2 *q, const struct qcow2_bitmap *bitmap, struct bd_bits *bits)
+static int load_table(struct qcow2 *q, const struct qcow2_bitmap *bitmap,
+		      const struct bd_bits *bits)
 {
 	size_t len = (size_t)bitmap->table_size * 8;
 	__cleanup(free) be64 *table = malloc(len + 8);
@@ -224,27 +248,38 @@ static int load_table(struct qcow2 *q, const struct qcow2_bitmap *bitmap, struct
 	return ret;
 }
 
+int qcow2_bitmap_load(struct qcow2 *q, const struct qcow2_bitmap *bitmap, uint64_t disk,
+		      struct bd_bits *bits)
+{
+	*bits = (struct bd_bits){
+		.granularity = UINT64_C(1) << bitmap->granularity_bits,
+		.disk = disk,
+	};
+	bits->bytes = div_up(div_up(disk, bits->granularity), 8);
+	if (bits->bytes > MAX_BITMAP_BYTES)
+		return -EFBIG;
+	bits->bits = calloc(1, bits->bytes + 1);
+	return bits->bits ? load_table(q, bitmap, bits) : -ENOMEM;
+}
+
 static int load(struct bd_node *node, const char *name, struct bd_bits *bits,
 		struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
 	__cleanup(free) struct qcow2_bitmap *list = NULL;
-	uint32_t nr, at = 0;
-	int ret = qcow2_bitmaps_read(q, &list, &nr, err);
+	uint32_t nr = 0, at = 0;
+	int ret = pause_tracking(q);
 
+	if (ret == 0)
+		ret = qcow2_bitmaps_read(q, &list, &nr, err);
+	resume_tracking(q);
 	if (ret < 0)
 		return ret;
 	while (at < nr && strcmp(list[at].name, name))
 		at++;
 	if (at == nr)
 		return bd_fail(err, -ENOENT, "Dirty bitmap '%s' not found", name);
-	bits->granularity = UINT64_C(1) << list[at].granularity_bits;
-	bits->disk = node->size;
-	bits->bytes = div_up(div_up(node->size, bits->granularity), 8);
-	if (bits->bytes > MAX_BITMAP_BYTES)
-		return bd_fail_errno(err, -EFBIG, "Could not read bitmap '%s'", name);
-	bits->bits = calloc(1, bits->bytes + 1);
-	ret = bits->bits ? load_table(q, &list[at], bits) : -ENOMEM;
+	ret = qcow2_bitmap_load(q, &list[at], node->size, bits);
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not read bitmap '%s'", name) : 0;
 }
 

@@ -8,14 +8,15 @@
 #include "blockdev/core/queue.h"
 #include "blockdev/core/report.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/bitmap.h"
 
 const struct bd_write_ops qcow2_write_ops = {
-	.plan = qcow2_plan,
+	.plan = qcow2_tracked_plan,
 	.publish = qcow2_publish,
 	.abort = qcow2_abort,
-	.zero = qcow2_zero,
-	.discard = qcow2_discard,
-	.plan_compressed = qcow2_plan_compressed,
+	.zero = qcow2_tracked_zero,
+	.discard = qcow2_tracked_discard,
+	.plan_compressed = qcow2_tracked_compressed,
 	.flush = qcow2_flush,
 	.first_write = qcow2_first_write,
 	.slow = qcow2_slow,
@@ -119,7 +120,9 @@ static int write_back(struct qcow2 *q)
 
 	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
 		return 0;
-	ret = qcow2_flush_all(q);
+	ret = q->node->corrupt ? 0 : qcow2_track_stop(q);
+	if (ret == 0)
+		ret = qcow2_flush_all(q);
 	if (ret == 0 && q->alloc->packed)
 		ret = round_file_up(q);
 	first = ret;
@@ -145,6 +148,7 @@ int qcow2_data_stop(struct qcow2 *q)
 	if (q->alloc)
 		free(q->alloc->runs);
 	free(q->alloc);
+	qcow2_track_free(q);
 	free(q->l1_dirty);
 	free(q->reftable_dirty);
 	q->alloc = NULL;

@@ -52,6 +52,7 @@ struct qcow2 {
 	size_t nr_unknown_ext;
 	bool has_feature_table;
 	struct qcow2_bitmap_ext bitmaps; /* nr == 0: none */
+	struct qcow2_track *track;    /* bitmaps kept up to date; NULL: nothing written yet */
 	uint64_t crypto_off, crypto_len; /* LUKS header; 0: none */
 	char *data_file_name;         /* as stored; NULL: none */
 

@@ -10,6 +10,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/bitmap.h"
 #include "blockdev/format/qcow2/header.h"
 
 static int write_size(struct qcow2 *q, uint64_t size)
@@ -220,8 +221,9 @@ int qcow2_resize(struct bd_node *node, uint64_t size, const char *prealloc, bool
 		return bd_fail(err, -EINVAL, "The new size must be a multiple of %d", 512);
 	if (q->nb_snapshots && q->version < 3)
 		return bd_fail(err, -ENOTSUP, "Can't resize a v2 image which has snapshots");
-	if (q->bitmaps.nr)
-		return bd_fail(err, -ENOTSUP, "Can't resize an image which has bitmaps");
+	ret = qcow2_track_may_resize(q, err);
+	if (ret < 0)
+		return ret;
 	if (size < node->size && !shrink)
 		return bd_fail(err, -EINVAL, "Shrinking an image must be asked for");
 	if (size < node->size && strcmp(prealloc, "off"))
@@ -232,7 +234,13 @@ int qcow2_resize(struct bd_node *node, uint64_t size, const char *prealloc, bool
 			return ret;
 		node->wrote = true;
 	}
+	/* On disk they fit one size only: all of them, until they are saved. */
+	ret = qcow2_track_start(q, true);
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not read the bitmaps");
 	ret = size < node->size ? shrink_disk(node, size, err) : grow(node, size, prealloc, err);
+	if (qcow2_track_resize(q, node->size) < 0)
+		qcow2_track_free(q);
 	if (ret < 0)
 		return ret;
 	ret = qcow2_flush_all(q);

@@ -8,19 +8,26 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/core/metacache_file.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/bitmap.h"
 
 /* Before anything changes: the dirty mark goes on, bits only others understand go off. */
 int qcow2_first_write(struct bd_node *node, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
 	uint64_t keep = node->data != node->file ? QCOW2_AUTOCLEAR_RAW_DATA : 0;
-	uint64_t incompatible = q->incompatible, autoclear = q->autoclear & keep;
+	uint64_t incompatible = q->incompatible, autoclear = q->autoclear;
 	int ret;
 
 	if (q->l2_second)
 		metacache_file_invalidate(q->l2_second);
 	if (q->version < 3)
 		return 0;
+	/* Bitmaps that cannot be kept up to date are given up. */
+	if (qcow2_track_start(q, false) == 0)
+		keep |= QCOW2_AUTOCLEAR_BITMAPS;
+	else
+		qcow2_track_free(q);
+	autoclear &= keep;
 	if (q->lazy_refcounts)
 		incompatible |= QCOW2_INCOMPAT_DIRTY;
 	if (incompatible == q->incompatible && autoclear == q->autoclear)

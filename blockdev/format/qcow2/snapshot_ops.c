@@ -10,6 +10,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/bitmap.h"
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/rewrite.h"
 
@@ -173,14 +174,20 @@ static int apply(struct bd_node *node, size_t idx, struct bd_error *err)
 	struct qcow2 *q = qcow2_of(node);
 	const struct qcow2_snapshot *sn = &q->snapshots[idx];
 	struct qcow2_rewrite rw;
+	bool resized = sn->disk_size != node->size;
 	int ret = check_size(q, sn, err);
 
+	if (ret == 0 && resized)
+		ret = qcow2_track_may_resize(q, err);
 	/* Guest data change: what only others keep about them is not true any more. */
 	if (ret == 0 && !node->wrote)
 		ret = qcow2_first_write(node, err);
 	if (ret < 0)
 		return ret;
 	node->wrote = true;
+	ret = resized ? qcow2_track_start(q, true) : 0;
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not read the bitmaps");
 	ret = qcow2_rewrite_begin(&rw, q);
 	if (ret == 0) {
 		rw.size = sn->disk_size;
@@ -190,6 +197,9 @@ static int apply(struct bd_node *node, size_t idx, struct bd_error *err)
 	if (ret == 0)
 		ret = apply_steps(&rw, sn);
 	qcow2_rewrite_end(&rw);
+	if (resized && qcow2_track_resize(q, node->size) < 0)
+		qcow2_track_free(q);
+	qcow2_track_set(q, 0, node->size);
 	return ret < 0 ? bd_fail_errno(err, ret, "Failed to load snapshot") : 0;
 }
 

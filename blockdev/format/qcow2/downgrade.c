@@ -13,18 +13,17 @@
 #include "blockdev/format/qcow2/rewrite.h"
 #include "blockdev/format/qcow2/snapshot.h"
 
-/* References that a count of 16 bits holds, with some to spare. */
-enum { REFS_PER_ZERO = 60000 };
+/* Clusters taken at once, one behind the other. */
+enum { BATCH = 1024 };
 
 /*
- * Without a backing file, zero clusters become unallocated.  With one they all refer to a few
- * clusters that hold zeros, shared like those of snapshots.
+ * Without a backing file, zero clusters become unallocated.  With one each gets a host cluster of
+ * zeros.
  */
 struct expand {
 	bool backed;
 	uint64_t found, used;     /* zero clusters: counted first, then replaced in that order */
-	uint64_t *places;         /* clusters of zeros, one for each REFS_PER_ZERO */
-	uint64_t nr_places;
+	uint64_t *places;         /* host offsets: for each BATCH of them */
 };
 
 static bool is_zero(struct qcow2_entry entry)
@@ -50,31 +49,29 @@ static void replace(struct qcow2_rewrite *rw, struct qcow2_entry *entry)
 
 	if (!is_zero(*entry))
 		return;
-	entry->l2 = ex->backed ? ex->places[ex->used / REFS_PER_ZERO] : 0;
+	entry->l2 = 0;
+	if (ex->backed)
+		entry->l2 = ex->places[ex->used / BATCH] +
+			    (ex->used % BATCH << rw->q->cluster_bits);
 	ex->used++;
 }
 
-/* Clusters of zeros, with all the references they will have. */
 static int make_zeros(struct qcow2_rewrite *rw, struct expand *ex)
 {
-	struct qcow2 *q = rw->q;
+	uint64_t nr = div_up(ex->found, BATCH);
 	int ret = 0;
 
 	if (!ex->backed)
 		return 0;
-	ex->nr_places = div_up(ex->found, REFS_PER_ZERO);
-	ex->places = calloc(ex->nr_places + 1, sizeof(*ex->places));
+	ex->places = calloc(nr + 1, sizeof(*ex->places));
 	if (!ex->places)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < ex->nr_places && ret == 0; i++) {
-		uint64_t refs = min_u64(ex->found - i * REFS_PER_ZERO, REFS_PER_ZERO);
+	for (uint64_t i = 0; i < nr && ret == 0; i++) {
+		uint64_t len = min_u64(ex->found - i * BATCH, BATCH) << rw->q->cluster_bits;
 
-		memset(rw->table, 0, q->cluster_size);
-		ret = qcow2_rewrite_alloc(rw, q->cluster_size, &ex->places[i]);
+		ret = qcow2_rewrite_alloc(rw, len, &ex->places[i]);
 		if (ret == 0)
-			ret = io_pwrite(q->node->file, ex->places[i], rw->table, q->cluster_size);
-		while (ret == 0 && --refs)
-			ret = qcow2_counts_add(&rw->gain, ex->places[i] >> q->cluster_bits, true);
+			ret = io_pzero(rw->q->node->file, ex->places[i], len, 0);
 	}
 	return ret;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* base/: parsing, options, strings, vectors, paths, zero scan, bucket, errors. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "blockdev/base/strbuf.h"
 #include "blockdev/base/zero.h"
 #include "blockdev/include/options.h"
+#include "tests/unit/suite.h"
 
 static const struct {
 	const char *text;
@@ -332,10 +332,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("base");
 	TCase *tcase = tcase_create("base");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, parse_sizes, 0, sizeof(sizes) / sizeof(sizes[0]));
 	tcase_add_test(tcase, parse_others);
@@ -350,11 +347,5 @@ int main(void)
 	tcase_add_test(tcase, bucket);
 	tcase_add_test(tcase, errors);
 	tcase_add_test(tcase, numbers);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_set_fork_status(runner, CK_NOFORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run("base", tcase, CK_NOFORK);
 }

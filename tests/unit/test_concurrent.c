@@ -3,7 +3,6 @@
  * Many requests in flight on one image: lanes own interleaved sectors of the same clusters, so
  * that allocation, copy-on-write, zeroing and write-back rounds meet each other all the time.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "blockdev/include/blockdev.h"
 #include "blockdev/include/check.h"
 #include "blockdev/include/create.h"
+#include "tests/unit/suite.h"
 
 enum { LANES = 64, UNIT = 1024, ROUNDS = 100 };
 
@@ -261,18 +261,10 @@ END_TEST
 int main(void)
 {
 	const int nr = sizeof(setups) / sizeof(setups[0]);
-	Suite *suite = suite_create("concurrent");
 	TCase *tcase = tcase_create("lanes");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 240);
 	tcase_add_loop_test(tcase, default_engine, 0, nr);
 	tcase_add_loop_test(tcase, threads, 0, nr);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run("concurrent", tcase, CK_FORK);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* core/copy*.c and compare.c: what is written, what stays a hole, what a comparison says. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "blockdev/include/copy.h"
+#include "tests/unit/suite.h"
 
 enum { SECTOR = 512, SECTORS = 8192, SIZE = SECTOR * SECTORS };
 
@@ -226,10 +226,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("copy");
 	TCase *tcase = tcase_create("copy");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, holes_follow_sparse_size);
@@ -237,10 +234,5 @@ int main(void)
 	tcase_add_test(tcase, progress_ends_at_the_total);
 	tcase_add_test(tcase, cancel_stops);
 	tcase_add_test(tcase, compare_finds_the_sector);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run("copy", tcase, CK_FORK);
 }

@@ -1,55 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* io/filter/: faults by rule and breakpoints. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "blockdev/io/file.h"
+#include "tests/unit/io_fixture.h"
+#include "tests/unit/suite.h"
 
-#define KIB 1024u
-#define MIB (1024u * KIB)
-
-static struct io_ctx *ctx;
-static char path[64];
 static uint8_t buf[64 * KIB];
 
 static void set_up(void)
 {
-	struct bd_error err = {0};
-
-	snprintf(path, sizeof(path), "test-filter-%d.tmp", (int)getpid());
-	ck_assert_int_eq(io_ctx_new(NULL, 64, &ctx, &err), 0);
-	ck_assert_int_eq(io_create(ctx, path, MIB, "off", NULL, &err), 0);
-}
-
-static void tear_down(void)
-{
-	io_ctx_free(ctx);
-	unlink(path);
-}
-
-/* "driver,key=value,..."; NULL and @err: it could not be opened. */
-static struct io_file *open_text(const char *text, struct bd_error *err)
-{
-	struct bd_opts *opts = bd_opts_new();
-	struct io_file *file = NULL;
-
-	ck_assert_int_eq(bd_opts_parse(opts, text, "driver", err), 0);
-	io_open(ctx, opts, BD_O_RDWR, &file, err);
-	bd_opts_free(opts);
-	return file;
-}
-
-static struct io_file *open_ok(const char *text)
-{
-	struct bd_error err = {0};
-	struct io_file *file = open_text(text, &err);
-
-	ck_assert_msg(file != NULL, "%s", err.msg);
-	return file;
+	io_set_up();
+	create(MIB);
 }
 
 /* blkdebug above the test's file. */
@@ -58,7 +23,7 @@ static struct io_file *open_fault(const char *rules)
 	char text[1024];
 
 	snprintf(text, sizeof(text), "blkdebug,image.driver=file,image.filename=%s%s", path, rules);
-	return open_ok(text);
+	return open_text_ok(text);
 }
 
 static int read_at(struct io_file *file, uint64_t off)
@@ -293,12 +258,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("fault");
 	TCase *tcase = tcase_create("fault");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, set_up, io_tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, fault_event_rule);
 	tcase_add_test(tcase, fault_once_errno_sector);
@@ -310,11 +272,5 @@ int main(void)
 	tcase_add_test(tcase, fault_align);
 	tcase_add_test(tcase, fault_max_transfer);
 	tcase_add_test(tcase, fault_breakpoints);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_set_fork_status(runner, CK_NOFORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run("fault", tcase, CK_NOFORK);
 }

@@ -1,57 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* io/filter/: slow disks, limits, records. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "blockdev/io/file.h"
 #include "blockdev/io/filter/record.h"
+#include "tests/unit/io_fixture.h"
+#include "tests/unit/suite.h"
 
-#define KIB 1024u
-#define MIB (1024u * KIB)
 #define NS_PER_S 1000000000u
 
-static struct io_ctx *ctx;
-static char path[64];
 static uint8_t buf[64 * KIB];
 
 static void set_up(void)
 {
-	struct bd_error err = {0};
-
-	snprintf(path, sizeof(path), "test-filter-%d.tmp", (int)getpid());
-	ck_assert_int_eq(io_ctx_new(NULL, 64, &ctx, &err), 0);
-	ck_assert_int_eq(io_create(ctx, path, MIB, "off", NULL, &err), 0);
-}
-
-static void tear_down(void)
-{
-	io_ctx_free(ctx);
-	unlink(path);
-}
-
-/* "driver,key=value,..."; NULL and @err: it could not be opened. */
-static struct io_file *open_text(const char *text, struct bd_error *err)
-{
-	struct bd_opts *opts = bd_opts_new();
-	struct io_file *file = NULL;
-
-	ck_assert_int_eq(bd_opts_parse(opts, text, "driver", err), 0);
-	io_open(ctx, opts, BD_O_RDWR, &file, err);
-	bd_opts_free(opts);
-	return file;
-}
-
-static struct io_file *open_ok(const char *text)
-{
-	struct bd_error err = {0};
-	struct io_file *file = open_text(text, &err);
-
-	ck_assert_msg(file != NULL, "%s", err.msg);
-	return file;
+	io_set_up();
+	create(MIB);
 }
 
 /* --- time -------------------------------------------------------------------------------- */
@@ -110,7 +76,7 @@ START_TEST(delay_hdd)
 	uint64_t rate;
 
 	io_ctx_simulate_clock(ctx);
-	file = open_ok("delay,preset=hdd,image.driver=null-co,image.size=1T");
+	file = open_text_ok("delay,preset=hdd,image.driver=null-co,image.size=1T");
 	rate = run_load(file, 4096, true, false, 1);
 	ck_assert_uint_ge(rate, 75);
 	ck_assert_uint_le(rate, 125);
@@ -130,7 +96,7 @@ START_TEST(delay_ssd)
 	uint64_t one, many;
 
 	io_ctx_simulate_clock(ctx);
-	file = open_ok("delay,preset=ssd,image.driver=null-co,image.size=1T");
+	file = open_text_ok("delay,preset=ssd,image.driver=null-co,image.size=1T");
 	one = run_load(file, 4096, true, false, 1);
 	many = run_load(file, 4096, true, false, 32);
 	ck_assert_uint_ge(one, 8000);
@@ -150,7 +116,7 @@ START_TEST(delay_options)
 	ck_assert_str_eq(err.msg, "invalid parameter value: tape");
 	ck_assert_ptr_null(open_text("delay,parallel=0,image.driver=null-co", &err));
 	io_ctx_simulate_clock(ctx);
-	file = open_ok("delay,seek-us=1000,image.driver=null-co");
+	file = open_text_ok("delay,seek-us=1000,image.driver=null-co");
 	begin = io_ctx_now(ctx);
 	ck_assert_int_eq(io_pflush(file), 0);
 	ck_assert_uint_ge(io_ctx_now(ctx), begin + 600000);
@@ -170,14 +136,14 @@ START_TEST(throttle_limits)
 	struct io_file *file;
 
 	io_ctx_simulate_clock(ctx);
-	file = open_ok("throttle,limits.iops-total=500,file.driver=null-co,file.size=1T");
+	file = open_text_ok("throttle,limits.iops-total=500,file.driver=null-co,file.size=1T");
 	expect_near(run_load(file, 4096, true, false, 16), 500);
 	io_close(file);
-	file = open_ok("throttle,limits.bps-write=10M,file.driver=null-co,file.size=1T");
+	file = open_text_ok("throttle,limits.bps-write=10M,file.driver=null-co,file.size=1T");
 	expect_near(run_load(file, 64 * KIB, true, true, 16), 160);
 	ck_assert_int_eq(io_pread(file, 0, buf, 512), 0);
 	io_close(file);
-	file = open_ok("throttle,limits.iops-read=100,limits.iops-size=4096,"
+	file = open_text_ok("throttle,limits.iops-read=100,limits.iops-size=4096,"
 		       "file.driver=null-co,file.size=1T");
 	expect_near(run_load(file, 16 * KIB, true, false, 4), 25);
 	io_close(file);
@@ -191,7 +157,7 @@ START_TEST(throttle_large_request)
 
 	/* Larger than all that is allowed at once: passes, and the next one pays. */
 	io_ctx_simulate_clock(ctx);
-	file = open_ok("throttle,limits.bps-total=1k,file.driver=null-co,file.size=1T");
+	file = open_text_ok("throttle,limits.bps-total=1k,file.driver=null-co,file.size=1T");
 	begin = io_ctx_now(ctx);
 	ck_assert_int_eq(io_pread(file, 0, buf, 64 * KIB), 0);
 	ck_assert_uint_eq(io_ctx_now(ctx), begin);
@@ -246,7 +212,7 @@ START_TEST(record_log)
 	snprintf(log_path, sizeof(log_path), "%s.log", path);
 	snprintf(text, sizeof(text), "record,image.driver=file,image.filename=%s,log=%s", path,
 		 log_path);
-	file = open_ok(text);
+	file = open_text_ok(text);
 	memset(buf, 9, sizeof(buf));
 	ck_assert_int_eq(io_pwrite(file, 100, buf, 1000), 0);
 	ck_assert_int_eq(io_pread(file, 100, buf, 1000), 0);
@@ -285,12 +251,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("filter");
 	TCase *tcase = tcase_create("filter");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, set_up, io_tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, delay_hdd);
 	tcase_add_test(tcase, delay_ssd);
@@ -300,11 +263,5 @@ int main(void)
 	tcase_add_test(tcase, throttle_options);
 	tcase_add_test(tcase, record_log);
 	tcase_add_test(tcase, record_options);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_set_fork_status(runner, CK_NOFORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run("filter", tcase, CK_NOFORK);
 }

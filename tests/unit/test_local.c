@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* io/: names, local files, holes, sizes, locks. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,69 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "blockdev/io/file.h"
-
-#define KIB 1024u
-#define MIB (1024u * KIB)
-
-static char path[64];
-static struct io_ctx *ctx;
-
-/* NULL: the engine is not in this build or not on this machine. */
-static struct io_ctx *new_ctx(const char *name, unsigned depth)
-{
-	struct bd_error err = {0};
-	struct io_ctx *new = NULL;
-	int ret = io_ctx_new(*name ? name : NULL, depth, &new, &err);
-
-	ck_assert_msg(ret == 0 || ret == -ENOTSUP, "%s: %s", name, err.msg);
-	return new;
-}
-
-static struct io_file *open_file(struct io_ctx *on, unsigned flags, struct bd_error *err)
-{
-	struct bd_opts *opts = bd_opts_new();
-	struct io_file *file = NULL;
-	int ret = io_name_to_opts(path, opts, err);
-
-	if (ret == 0)
-		ret = io_open(on, opts, flags, &file, err);
-	ck_assert_int_eq(ret == 0, file != NULL);
-	bd_opts_free(opts);
-	return file;
-}
-
-static void create(uint64_t size)
-{
-	struct bd_error err = {0};
-	int ret;
-
-	unlink(path);
-	ret = io_create(ctx, path, size, "off", NULL, &err);
-	ck_assert_msg(ret == 0, "%s", err.msg);
-}
-
-static struct io_file *open_ok(unsigned flags)
-{
-	struct bd_error err = {0};
-	struct io_file *file = open_file(ctx, flags, &err);
-
-	ck_assert_msg(file != NULL, "%s", err.msg);
-	return file;
-}
-
-static void set_up(void)
-{
-	snprintf(path, sizeof(path), "test-io-%d.tmp", (int)getpid());
-	ctx = new_ctx("", 16);
-}
-
-static void tear_down(void)
-{
-	io_ctx_free(ctx);
-	ctx = NULL;
-	unlink(path);
-}
+#include "tests/unit/io_fixture.h"
+#include "tests/unit/suite.h"
 
 /* --- local files ------------------------------------------------------------------------- */
 
@@ -277,12 +215,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("local");
 	TCase *tcase = tcase_create("local");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, io_set_up, io_tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, local_names);
 	tcase_add_test(tcase, local_holes);
@@ -290,11 +225,5 @@ int main(void)
 	tcase_add_test(tcase, local_lock_bytes);
 	tcase_add_test(tcase, local_lock_conflicts);
 	tcase_add_test(tcase, local_truncated);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_set_fork_status(runner, CK_NOFORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run("local", tcase, CK_NOFORK);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* QCOW2 headers: every field at its limits, extensions, encoding, cache sizes, reference counts. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "blockdev/core/node.h"
 #include "blockdev/format/qcow2/check_counts.h"
 #include "blockdev/format/qcow2/header.h"
+#include "tests/unit/suite.h"
 
 enum { CLUSTER = 65536 };
 
@@ -364,10 +364,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("qcow2 header");
 	TCase *tc = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tc, test_good);
 	tcase_add_loop_test(tc, test_bad, 0, sizeof(bad) / sizeof(bad[0]));
@@ -381,10 +378,5 @@ int main(void)
 	tcase_add_test(tc, test_encode_full);
 	tcase_add_loop_test(tc, test_caches, 0, sizeof(caches) / sizeof(caches[0]));
 	tcase_add_test(tc, test_counts);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run("qcow2 header", tc, CK_FORK);
 }

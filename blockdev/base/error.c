@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static void set(struct bd_error *err, const char *fmt, va_list ap)
+{
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	err->hint[0] = '\0';
+}
+
 int bd_fail(struct bd_error *err, int ret, const char *fmt, ...)
 {
 	va_list ap;
@@ -12,9 +18,8 @@ int bd_fail(struct bd_error *err, int ret, const char *fmt, ...)
 	if (!err)
 		return ret;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	set(err, fmt, ap);
 	va_end(ap);
-	err->hint[0] = '\0';
 	return ret;
 }
 
@@ -26,9 +31,8 @@ int bd_fail_errno(struct bd_error *err, int ret, const char *fmt, ...)
 	if (!err)
 		return ret;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	set(err, fmt, ap);
 	va_end(ap);
-	err->hint[0] = '\0';
 	len = strlen(err->msg);
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(-ret));
 	return ret;

@@ -65,27 +65,36 @@ static bool is_hex(const char *text)
 	return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
+/*
+ * The whole number *text starts with, in base 10 or 0x; *text moves behind it.  *hex: which.
+ * -EINVAL: there is none; -ERANGE: it does not fit, and *text has moved all the same.
+ */
+static int start_number(const char **text, uint64_t *value, bool *hex)
+{
+	*text = skip_space(*text);
+	if (**text == '+')
+		(*text)++;
+	if (!isdigit((unsigned char)**text))
+		return -EINVAL;
+	*hex = is_hex(*text);
+	if (*hex && !isxdigit((unsigned char)(*text)[2]))
+		return -EINVAL;
+	return parse_integer(text, *hex ? 16 : 10, value);
+}
+
 int bd_parse_size(const char *text, uint64_t *bytes)
 {
 	uint64_t whole, part = 0;
 	unsigned shift = 0;
 	unsigned __int128 wide;
+	bool hex = false;
 	int ret;
 
-	text = skip_space(text);
-	if (*text == '+')
-		text++;
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	if (is_hex(text)) {
-		if (!isxdigit((unsigned char)text[2]))
-			return -EINVAL;
-		ret = parse_integer(&text, 16, &whole);
-	} else {
-		ret = parse_integer(&text, 10, &whole);
-		if (*text == '.')
-			parse_fraction(&text, &part);
-	}
+	ret = start_number(&text, &whole, &hex);
+	if (ret == -EINVAL)
+		return ret;
+	if (!hex && *text == '.')
+		parse_fraction(&text, &part);
 	if (*text && suffix_shift(*text, &shift))
 		text++;
 	/* A part of a byte is refused rather than rounded. */
@@ -124,20 +133,12 @@ int bd_parse_bool(const char *text, bool *value)
 int bd_parse_u64(const char *text, uint64_t *value)
 {
 	uint64_t number;
+	bool hex;
 	int ret;
 
-	text = skip_space(text);
-	if (*text == '+')
-		text++;
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	if (is_hex(text)) {
-		if (!isxdigit((unsigned char)text[2]))
-			return -EINVAL;
-		ret = parse_integer(&text, 16, &number);
-	} else {
-		ret = parse_integer(&text, 10, &number);
-	}
+	ret = start_number(&text, &number, &hex);
+	if (ret == -EINVAL)
+		return ret;
 	if (*text)
 		return -EINVAL;
 	if (ret < 0)

@@ -10,6 +10,7 @@
 
 #include "blockdev/base/cleanup.h"
 #include "blockdev/base/path.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/base/strbuf.h"
 #include "blockdev/core/open.h"
 
@@ -38,27 +39,18 @@ int bd_option_check(struct bd_opts *opts, const struct bd_option *option, struct
 	uint64_t number;
 	char plain[24];
 	bool flag;
+	int ret;
 
 	switch (option->type) {
 	case BD_OPT_BOOL:
-		if (bd_parse_bool(text, &flag) < 0)
-			return bd_fail(err, -EINVAL, "Parameter '%s' expects 'on' or 'off'",
-				       option->name);
-		return 0;
+		return bd_opt_bool(option->name, text, &flag, err);
 	case BD_OPT_NUMBER:
 		/* A sign is taken, and wraps, as strtoull does. */
-		if (bd_parse_u64(text + (*text == '-'), &number) < 0)
-			return bd_fail(err, -EINVAL, "Parameter '%s' expects a number",
-				       option->name);
-		return 0;
+		return bd_opt_number(option->name, text + (*text == '-'), &number, err);
 	case BD_OPT_SIZE:
-		if (bd_parse_size(text, &number) < 0) {
-			bd_fail(err, -EINVAL, "Parameter '%s' expects a non-negative number below "
-					      "2^64", option->name);
-			bd_hint(err, "Optional suffix k, M, G, T, P or E means kilo-, mega-, "
-				     "giga-, tera-, peta-\nand exabytes, respectively.");
-			return -EINVAL;
-		}
+		ret = bd_opt_size(option->name, text, &number, err);
+		if (ret < 0)
+			return ret;
 		snprintf(plain, sizeof(plain), "%llu", (unsigned long long)number);
 		return bd_opts_set(opts, option->name, plain);
 	default:

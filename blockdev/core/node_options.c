@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/core/open.h"
 
 int bd_cache_mode(const char *mode, unsigned *flags)
@@ -25,40 +26,6 @@ int bd_cache_mode(const char *mode, unsigned *flags)
 		return 0;
 	}
 	return -EINVAL;
-}
-
-int bd_opts_take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	if (text && bd_parse_bool(text, value) < 0)
-		return bd_fail(err, -EINVAL, "Parameter '%s' expects 'on' or 'off'", key);
-	return 0;
-}
-
-int bd_opts_take_size(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
-		      struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	*given = text != NULL;
-	if (!text || bd_parse_size(text, value) == 0)
-		return 0;
-	bd_fail(err, -EINVAL, "Parameter '%s' expects a non-negative number below 2^64", key);
-	bd_hint(err, "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, tera-, peta-\n"
-		     "and exabytes, respectively.");
-	return -EINVAL;
-}
-
-int bd_opts_take_number(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
-			struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	*given = text != NULL;
-	if (text && bd_parse_u64(text, value) < 0)
-		return bd_fail(err, -EINVAL, "Parameter '%s' expects a number", key);
-	return 0;
 }
 
 static int take_flag(struct bd_opts *opts, const char *key, unsigned flag, unsigned *flags,

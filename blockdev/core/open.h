@@ -51,12 +51,6 @@ int bd_backing_resolve(const struct io_file *file, const char *name, char **full
 void bd_node_init_links(struct bd_node *node);
 void bd_node_free(struct bd_node *node);
 
-/* Text of a boolean option; -EINVAL with QEMU's message.  Does nothing if the key is not there. */
-int bd_opts_take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err);
-int bd_opts_take_size(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
-		      struct bd_error *err);
-int bd_opts_take_number(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
-			struct bd_error *err);
 /*
  * Is the value of @option in @opts one of its type?  Sizes become plain numbers.  -EINVAL with
  * QEMU's message.

@@ -6,6 +6,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/core/format.h"
 #include "blockdev/core/open.h"
 #include "blockdev/core/queue.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/ctx.h"
 #include "blockdev/io/drivers.h"
 
@@ -47,41 +48,11 @@ static const struct io_file_ops *find_driver(const char *name)
 
 /* --- options ----------------------------------------------------------------------------- */
 
-int io_take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	if (!text || bd_parse_bool(text, value) == 0)
-		return 0;
-	return bd_fail(err, -EINVAL, "Parameter '%s' expects 'on' or 'off'", key);
-}
-
-int io_take_size(struct bd_opts *opts, const char *key, uint64_t *value, struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	if (!text || bd_parse_size(text, value) == 0)
-		return 0;
-	bd_fail(err, -EINVAL, "Parameter '%s' expects a non-negative number below 2^64", key);
-	bd_hint(err, "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, tera-, peta-\n"
-		"and exabytes, respectively.");
-	return -EINVAL;
-}
-
-int io_take_u64(struct bd_opts *opts, const char *key, uint64_t *value, struct bd_error *err)
-{
-	__cleanup(free) char *text = bd_opts_take(opts, key);
-
-	if (!text || bd_parse_u64(text, value) == 0)
-		return 0;
-	return bd_fail(err, -EINVAL, "Parameter '%s' expects a number", key);
-}
-
 static int take_flag(struct bd_opts *opts, const char *key, unsigned bit, unsigned *flags,
 		     struct bd_error *err)
 {
 	bool on = *flags & bit;
-	int ret = io_take_bool(opts, key, &on, err);
+	int ret = bd_opts_take_bool(opts, key, &on, err);
 
 	if (on)
 		*flags |= bit;
@@ -106,7 +77,7 @@ static int take_common(struct bd_opts *opts, unsigned *flags, struct bd_error *e
 	if (ret == 0)
 		ret = take_flag(opts, "force-share", BD_O_FORCE_SHARE, flags, err);
 	if (ret == 0)
-		ret = io_take_bool(opts, "read-only", &read_only, err);
+		ret = bd_opts_take_bool(opts, "read-only", &read_only, err);
 	if (read_only)
 		*flags &= ~(unsigned)(BD_O_RDWR | BD_O_RESIZE);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)

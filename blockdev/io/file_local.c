@@ -11,6 +11,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/ctx.h"
 #include "blockdev/io/drivers.h"
 #include "blockdev/io/lock.h"
@@ -240,9 +241,9 @@ static int take_options(struct local *local, struct bd_opts *opts, struct bd_err
 	if (ret == 0)
 		ret = take_locking(opts, &local->locking, err);
 	if (ret == 0)
-		ret = io_take_bool(opts, "drop-cache", &drop_cache, err);
+		ret = bd_opts_take_bool(opts, "drop-cache", &drop_cache, err);
 	if (ret == 0)
-		ret = io_take_u64(opts, "aio-max-batch", &batch, err);
+		ret = bd_opts_take_number(opts, "aio-max-batch", &batch, NULL, err);
 	if (file->flags & BD_O_FORCE_SHARE && file->flags & BD_O_RDWR && ret == 0)
 		ret = bd_fail(err, -EINVAL, "force-share=on can only be used with "
 			      "read-only images");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "blockdev/base/iov.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/drivers.h"
 
 struct null_file {
@@ -83,12 +84,12 @@ static int64_t null_allocated(struct io_file *file)
 
 static int take_options(struct null_file *null, struct bd_opts *opts, struct bd_error *err)
 {
-	int ret = io_take_size(opts, "size", &null->size, err);
+	int ret = bd_opts_take_size(opts, "size", &null->size, NULL, err);
 
 	if (ret == 0)
-		ret = io_take_u64(opts, "latency-ns", &null->latency_ns, err);
+		ret = bd_opts_take_number(opts, "latency-ns", &null->latency_ns, NULL, err);
 	if (ret == 0)
-		ret = io_take_bool(opts, "read-zeroes", &null->read_zeroes, err);
+		ret = bd_opts_take_bool(opts, "read-zeroes", &null->read_zeroes, err);
 	if (ret == 0 && null->latency_ns > INT64_MAX / 2)
 		ret = bd_fail(err, -EINVAL, "latency-ns is invalid");
 	return ret;

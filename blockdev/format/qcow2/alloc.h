@@ -119,6 +119,8 @@ void qcow2_round_need(void *owner); /* the caches' need_round */
 
 /* l2_table.c: 1: l1[idx] is ours; 0: parked; negative errno. */
 int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait);
+/* The slice that maps guest @off, of a table that is ours.  1, 0, negative errno. */
+int qcow2_slice_own(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice);
 
 /* plan.c, publish.c, zero.c, compress.c: hooks of qcow2_write_ops */
 int qcow2_plan(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait);

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "blockdev/base/bits.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/core/open.h"
 #include "blockdev/format/qcow2/header.h"
 

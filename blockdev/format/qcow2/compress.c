@@ -76,18 +76,13 @@ int qcow2_plan_compressed(struct bd_node *node, struct bd_plan *plan, uint32_t l
 			  struct bd_wait *wait)
 {
 	struct qcow2 *q = qcow2_of(node);
-	uint64_t idx = qcow2_l1_idx(q, plan->guest_off), table;
 	struct qcow2_entry entry;
 	struct meta_slot *slice;
 	int ret;
 
 	if (!plan->may_alloc)
 		return -EBUSY;
-	ret = idx < q->l1_size ? qcow2_l2_own(q, idx, wait) : -EIO;
-	if (ret <= 0)
-		return ret;
-	table = q->l1[idx] & QCOW2_OFFSET_MASK;
-	ret = metacache_get(q->l2_cache, qcow2_slice_off(q, table, plan->guest_off), wait, &slice);
+	ret = qcow2_slice_own(q, plan->guest_off, wait, &slice);
 	if (ret <= 0)
 		return ret;
 	entry = qcow2_entry_get(q, slice, qcow2_slice_idx(q, plan->guest_off));

@@ -9,6 +9,7 @@
 
 #include "blockdev/core/queue.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/entry.h"
 
 static void step(struct qcow2 *q);
 
@@ -150,4 +151,15 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 	}
 	list_add_tail(&a->want_l2, &wait->link);
 	return 0;
+}
+
+int qcow2_slice_own(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice)
+{
+	uint64_t idx = qcow2_l1_idx(q, off);
+	int ret = idx < q->l1_size ? qcow2_l2_own(q, idx, wait) : -EIO;
+
+	if (ret <= 0)
+		return ret;
+	return metacache_get(q->l2_cache, qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off),
+			     wait, slice);
 }

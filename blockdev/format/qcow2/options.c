@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/core/open.h"
 #include "blockdev/format/qcow2/header.h"
 

@@ -141,16 +141,8 @@ int qcow2_plan(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wait)
 {
 	struct qcow2 *q = qcow2_of(node);
 	struct span span = {.off = plan->guest_off, .end = plan->guest_off + plan->len};
-	uint64_t idx = qcow2_l1_idx(q, span.off), table;
-	int ret;
+	int ret = qcow2_slice_own(q, span.off, wait, &span.slice);
 
-	if (idx >= q->l1_size)
-		return -EIO;
-	ret = qcow2_l2_own(q, idx, wait);
-	if (ret <= 0)
-		return ret;
-	table = q->l1[idx] & QCOW2_OFFSET_MASK;
-	ret = metacache_get(q->l2_cache, qcow2_slice_off(q, table, span.off), wait, &span.slice);
 	if (ret <= 0)
 		return ret;
 	ret = classify(q, qcow2_entry_get(q, span.slice, qcow2_slice_idx(q, span.off)), span.off,

@@ -6,6 +6,20 @@
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/entry.h"
 
+/* What becomes of whole clusters. */
+enum how {
+	ZERO,    /* zeros; a host cluster is kept */
+	UNMAP,   /* zeros; the host cluster goes */
+	DISCARD, /* as little as still reads as zeros; version 2 has no zero clusters */
+};
+
+static enum how zero_how(const struct qcow2 *q, unsigned req_flags)
+{
+	if (q->version < 3)
+		return DISCARD;
+	return req_flags & BD_REQ_UNMAP ? UNMAP : ZERO;
+}
+
 /* Does the backing file show through anywhere in [off, off+len)? */
 static bool backed(const struct bd_node *node, uint64_t off)
 {
@@ -15,21 +29,12 @@ static bool backed(const struct bd_node *node, uint64_t off)
 /* The slice of @off for editing: table ours, gate open, room for frees.  1, 0, -errno. */
 static int edit(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice)
 {
-	uint64_t idx = qcow2_l1_idx(q, off);
 	int ret;
 
-	if (idx >= q->l1_size)
-		return -EIO;
-	ret = qcow2_l2_own(q, idx, wait);
-	if (ret <= 0)
-		return ret;
 	if (!qcow2_free_room(q, wait))
 		return 0;
 	ret = qcow2_gate(q, wait);
-	if (ret <= 0)
-		return ret;
-	return metacache_get(q->l2_cache,
-			     qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off), wait, slice);
+	return ret <= 0 ? ret : qcow2_slice_own(q, off, wait, slice);
 }
 
 static const uint64_t zero_bitmap = UINT64_C(0xffffffff) << 32;
@@ -63,7 +68,7 @@ static struct qcow2_entry discarded(const struct qcow2 *q, struct qcow2_entry ol
 
 /* Replace entries of whole clusters from @off on, inside @slice. */
 static uint64_t replace(struct qcow2 *q, struct meta_slot *slice, uint64_t off, uint64_t nr,
-			bool zero, bool unmap)
+			enum how how)
 {
 	unsigned idx = qcow2_slice_idx(q, off);
 	uint64_t done = 0;
@@ -72,7 +77,8 @@ static uint64_t replace(struct qcow2 *q, struct meta_slot *slice, uint64_t off, 
 	nr = min_u64(nr, (1u << q->slice_bits) - idx);
 	for (; done < nr; done++, off += q->cluster_size) {
 		struct qcow2_entry old = qcow2_entry_get(q, slice, idx + (unsigned)done);
-		struct qcow2_entry entry = zero ? zeroed(q, old, unmap) : discarded(q, old, off);
+		struct qcow2_entry entry = how == DISCARD ? discarded(q, old, off)
+							  : zeroed(q, old, how == UNMAP);
 
 		if (entry.l2 == old.l2 && entry.bitmap == old.bitmap)
 			continue;
@@ -91,6 +97,20 @@ static void advance(uint64_t *off, uint64_t *len, uint64_t by)
 	by = min_u64(by, *len);
 	*off += by;
 	*len -= by;
+}
+
+/* The first of @nr whole clusters at *off: as many as one slice maps.  1, 0, negative errno. */
+static int replace_some(struct qcow2 *q, uint64_t *off, uint64_t *len, uint64_t nr, enum how how,
+			struct bd_wait *wait)
+{
+	struct meta_slot *slice;
+	int ret = edit(q, *off, wait, &slice);
+
+	if (ret <= 0)
+		return ret;
+	nr = replace(q, slice, *off, nr, how);
+	advance(off, len, nr << q->cluster_bits);
+	return 1;
 }
 
 /* Without L2 table and backing: nothing to do for so many bytes.  0: there is one. */
@@ -170,7 +190,7 @@ static int zero_part(struct qcow2 *q, uint64_t *off, uint64_t *len, unsigned req
 	if (ret <= 0)
 		return ret;
 	if (!q->extended_l2)
-		replace(q, slice, start, 1, true, req_flags & BD_REQ_UNMAP);
+		replace(q, slice, start, 1, zero_how(q, req_flags));
 	advance(off, len, part);
 	return 1;
 }
@@ -208,8 +228,6 @@ int qcow2_zero(struct bd_node *node, uint64_t *off, uint64_t *len, unsigned req_
 {
 	struct qcow2 *q = qcow2_of(node);
 	uint64_t nr = whole(q, *off, *len), unit = UINT64_C(1) << q->subcluster_bits, skip;
-	struct meta_slot *slice;
-	int ret;
 
 	if (!nr && q->extended_l2 && !(*off & (unit - 1)) &&
 	    (*len >= unit || *off + *len == node->size))
@@ -227,20 +245,13 @@ int qcow2_zero(struct bd_node *node, uint64_t *off, uint64_t *len, unsigned req_
 			return 1;
 		}
 	}
-	ret = edit(q, *off, wait, &slice);
-	if (ret <= 0)
-		return ret;
-	nr = replace(q, slice, *off, nr, q->version >= 3, req_flags & BD_REQ_UNMAP);
-	advance(off, len, nr << q->cluster_bits);
-	return 1;
+	return replace_some(q, off, len, nr, zero_how(q, req_flags), wait);
 }
 
 int qcow2_discard(struct bd_node *node, uint64_t *off, uint64_t *len, struct bd_wait *wait)
 {
 	struct qcow2 *q = qcow2_of(node);
 	uint64_t nr, skip = *off & (q->cluster_size - 1);
-	struct meta_slot *slice;
-	int ret;
 
 	if (q->version < 3 && node->backing)
 		return -ENOTSUP;
@@ -254,10 +265,5 @@ int qcow2_discard(struct bd_node *node, uint64_t *off, uint64_t *len, struct bd_
 		advance(off, len, skip);
 		return 1;
 	}
-	ret = edit(q, *off, wait, &slice);
-	if (ret <= 0)
-		return ret;
-	nr = replace(q, slice, *off, nr, false, true);
-	advance(off, len, nr << q->cluster_bits);
-	return 1;
+	return replace_some(q, off, len, nr, DISCARD, wait);
 }

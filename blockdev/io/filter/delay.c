@@ -9,6 +9,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/filter/filter.h"
 
 #define MAX_PARALLEL 64
@@ -121,11 +122,11 @@ static int take_options(struct preset *disk, struct bd_opts *opts, struct bd_err
 	if (i == nr)
 		return bd_fail(err, -EINVAL, "invalid parameter value: %s", name);
 	*disk = presets[i];
-	ret = io_take_u64(opts, "seek-us", &disk->seek_us, err);
+	ret = bd_opts_take_number(opts, "seek-us", &disk->seek_us, NULL, err);
 	if (ret == 0)
-		ret = io_take_size(opts, "bytes-per-second", &disk->rate, err);
+		ret = bd_opts_take_size(opts, "bytes-per-second", &disk->rate, NULL, err);
 	if (ret == 0)
-		ret = io_take_u64(opts, "parallel", &disk->parallel, err);
+		ret = bd_opts_take_number(opts, "parallel", &disk->parallel, NULL, err);
 	if (ret == 0 && (disk->parallel < 1 || disk->parallel > MAX_PARALLEL))
 		ret = bd_fail(err, -EINVAL, "parallel must be between 1 and %d", MAX_PARALLEL);
 	if (ret == 0 && disk->seek_us > 60u * 1000000)

@@ -10,6 +10,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/filter/fault_rules.h"
 #include "blockdev/io/filter/filter.h"
 
@@ -176,13 +177,13 @@ static int take_limits(struct io_file *file, struct bd_opts *opts, struct bd_err
 		"take-child-perms", "unshare-child-perms",
 	};
 	uint64_t align = 0, max = 0, unused;
-	int ret = io_take_size(opts, "align", &align, err);
+	int ret = bd_opts_take_size(opts, "align", &align, NULL, err);
 
 	if (ret == 0)
-		ret = io_take_size(opts, "max-transfer", &max, err);
+		ret = bd_opts_take_size(opts, "max-transfer", &max, NULL, err);
 	for (size_t i = 0; ret == 0 && i < sizeof(ignored) / sizeof(ignored[0]); i++) {
 		if (i < 4)
-			ret = io_take_size(opts, ignored[i], &unused, err);
+			ret = bd_opts_take_size(opts, ignored[i], &unused, NULL, err);
 		else
 			free(bd_opts_take(opts, ignored[i]));
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/drivers.h"
 
 static const char *const event_names[] = {
@@ -109,14 +110,14 @@ static int take_inject(struct fault_rule *rule, struct bd_opts *opts, struct bd_
 	bool immediately = false;
 	int ret;
 
-	ret = io_take_u64(opts, "errno", &number, err);
+	ret = bd_opts_take_number(opts, "errno", &number, NULL, err);
 	if (ret == 0)
-		ret = io_take_u64(opts, "sector", &sector, err);
+		ret = bd_opts_take_number(opts, "sector", &sector, NULL, err);
 	if (ret == 0)
-		ret = io_take_bool(opts, "once", &rule->once, err);
+		ret = bd_opts_take_bool(opts, "once", &rule->once, err);
 	/* Whether an operation fails at once or a moment later is the same here. */
 	if (ret == 0)
-		ret = io_take_bool(opts, "immediately", &immediately, err);
+		ret = bd_opts_take_bool(opts, "immediately", &immediately, err);
 	if (ret == 0)
 		ret = take_kinds(rule, opts, err);
 	rule->error = number < 4096 ? (int)number : EIO;
@@ -139,9 +140,9 @@ static int take_rule(struct fault_rules *rules, enum fault_action action, struct
 	rule->event = io_fault_event(event);
 	if (rule->event < 0)
 		return bd_fail(err, -EINVAL, "invalid parameter value: %s", event);
-	ret = io_take_u64(opts, "state", &rule->state, err);
+	ret = bd_opts_take_number(opts, "state", &rule->state, NULL, err);
 	if (ret == 0 && action == FAULT_SET_STATE)
-		ret = io_take_u64(opts, "new_state", &rule->new_state, err);
+		ret = bd_opts_take_number(opts, "new_state", &rule->new_state, NULL, err);
 	if (ret == 0 && action == FAULT_INJECT)
 		ret = take_inject(rule, opts, err);
 	if (ret == 0 && bd_opts_count(opts))

@@ -7,6 +7,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/base/bucket.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/opts_take.h"
 #include "blockdev/io/filter/filter.h"
 
 /* A bucket counts operations or bytes, of all, reads or writes. */
@@ -131,7 +132,7 @@ static int take_limit(struct throttle *throttle, size_t kind, struct bd_opts *op
 		int ret;
 
 		snprintf(key, sizeof(key), "limits.%s%s", kinds[kind].name, ends[i]);
-		ret = io_take_size(opts, key, &value[i], err);
+		ret = bd_opts_take_size(opts, key, &value[i], NULL, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -156,7 +157,7 @@ static int take_options(struct throttle *throttle, struct bd_opts *opts, struct 
 	for (size_t i = 0; ret == 0 && i < NR_KINDS; i++)
 		ret = take_limit(throttle, i, opts, err);
 	if (ret == 0)
-		ret = io_take_size(opts, "limits.iops-size", &throttle->iops_size, err);
+		ret = bd_opts_take_size(opts, "limits.iops-size", &throttle->iops_size, NULL, err);
 	return ret;
 }
 

@@ -6,8 +6,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
 endif
 
-# Targets that need no configuration.
-PLAIN := clean lint help
+# Targets that need no configuration; check and quickstart run before there is a compiler.
+PLAIN := check clean help install-deps lint quickstart
 ifneq ($(filter-out $(PLAIN),$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/config.mak
 endif
@@ -70,7 +70,10 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(LIB
 
 # --- tests: every runner ends with the line "N passed, N failed" -------------------------------
 
-check: all unit-programs
+# Both install what they need first, so that a fresh clone on a fresh machine will do.
+check:
+	@scripts/install-deps.sh build test
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all unit-programs
 	+@BUILD=$(BUILD) tests/run
 unit: unit-programs
 	+@BUILD=$(BUILD) tests/run unit
@@ -84,8 +87,10 @@ cases: all
 # PART=name runs one part of the long tests, without it all of them.
 check-long: all unit-programs
 	+@BUILD=$(BUILD) PART=$(PART) tests/run long
-quickstart: all
-	+@BUILD=$(BUILD) scripts/quickstart.sh
+quickstart:
+	@scripts/install-deps.sh quickstart
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all
+	@BUILD=$(BUILD) scripts/quickstart.sh
 
 # --- installation ------------------------------------------------------------------------------
 

@@ -1,21 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Install what building, testing or benchmarking needs: install-deps.sh build|test|bench...  (Debian)
+# Install what building, testing or benchmarking needs: install-deps.sh build|quickstart|test|bench...
+# (Debian)
 set -e
 
-build="gcc make pkg-config libzstd-dev libaio-dev liburing-dev libdeflate-dev libjansson-dev
+build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdeflate-dev libjansson-dev
 	nettle-dev libxxhash-dev"
+quickstart="e2fsprogs mawk"
 test="check qemu-utils clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
 bench="fio qemu-utils python3 e2fsprogs sysstat"
 
 if [ $# = 0 ]; then
-	echo "usage: install-deps.sh build|test|bench..." >&2
+	echo "usage: install-deps.sh build|quickstart|test|bench..." >&2
 	exit 1
 fi
 
 wanted=
 for group; do
 	case $group in
+	quickstart) wanted="$wanted $build $quickstart" ;;
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	bench) wanted="$wanted $bench" ;;

@@ -8,6 +8,7 @@ BUILD=${BUILD:-build}
 Q=$(cd "$BUILD" && pwd)/qimg
 work=$BUILD/quickstart
 table=
+rm -rf "$work" # of a tour that was killed
 mkdir -p "$work"
 cd "$work"
 cleanup() { [ -n "$KEEP" ] || { cd /; rm -rf "$OLDPWD"; }; }
@@ -42,12 +43,14 @@ for folder in /boot /usr/bin /usr/lib /usr/share; do
 	used=$(du -sm tree | cut -f 1)
 	[ "$used" -lt 700 ] || break
 	(cd / && find ".$folder" -xdev -type f -readable -size -20000k 2>/dev/null | LC_ALL=C sort |
-		xargs -d '\n' du -k 2>/dev/null |
+		xargs -r -d '\n' du -k 2>/dev/null |
 		awk -F '\t' -v room=$(((700 - used) * 1024)) '(sum += $1) < room { print $2 }' |
 		tar -c -f - -T - 2>/dev/null) | tar -x -f - -C tree 2>/dev/null || true
 done
 if command -v mke2fs >/dev/null; then
-	mke2fs -q -t ext4 -d tree disk.raw 1G
+	# Many small files need more inodes than the default has for a disk of this size.
+	inodes=$(($(find tree | wc -l) * 5 / 4 + 1024))
+	mke2fs -q -t ext4 -N "$inodes" -d tree disk.raw 1G
 else
 	say "mke2fs is not installed: a tar archive of the same files is used instead"
 	tar -c -f disk.raw -C tree .

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "blockdev/include/blockdev.h"
-#include "blockdev/include/check.h"
-#include "blockdev/include/create.h"
+#include "tests/unit/image_fixture.h"
 #include "tests/unit/suite.h"
 
 enum { LANES = 64, UNIT = 1024, ROUNDS = 100 };
@@ -30,7 +27,7 @@ static const struct setup {
 };
 
 struct world {
-	struct bd_queue *queue;
+	struct bd_queue *queue;    /* the engine under test */
 	struct bd_node *node;
 	uint8_t *model;            /* one byte per UNIT: its pattern */
 	uint64_t units, state;
@@ -121,52 +118,17 @@ static void next(struct lane *lane)
 	}
 }
 
-static void create(struct bd_queue *queue, const char *name, const char *options, uint64_t size,
-		   const char *backing)
-{
-	struct bd_create_args args = {.filename = name, .format = "qcow2"};
-	struct bd_error err = {0};
-	char text[64];
-
-	args.opts = bd_opts_new();
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
-	ck_assert_int_eq(bd_opts_parse(args.opts, options, NULL, &err), 0);
-	bd_opts_set(args.opts, "size", text);
-	if (backing) {
-		bd_opts_set(args.opts, "backing_file", backing);
-		bd_opts_set(args.opts, "backing_fmt", "qcow2");
-	}
-	ck_assert_msg(bd_create(queue, &args, &err) == 0, "%s", err.msg);
-	bd_opts_free(args.opts);
-}
-
-static struct bd_node *open_image(struct bd_queue *queue, const char *name, const char *caches,
-				  unsigned flags)
-{
-	struct bd_open_args args = {.filename = name, .format = "qcow2", .flags = flags};
-	struct bd_opts *opts = bd_opts_new();
-	struct bd_error err = {0};
-	struct bd_node *node = NULL;
-
-	if (*caches)
-		ck_assert_int_eq(bd_opts_parse(opts, caches, NULL, &err), 0);
-	args.opts = opts;
-	ck_assert_msg(bd_open(queue, &args, &node, &err) == 0, "%s", err.msg);
-	bd_opts_free(opts);
-	return node;
-}
-
-static void fill_base(struct bd_queue *queue, const char *name, const struct setup *setup)
+static void fill_base(const struct setup *setup)
 {
 	struct bd_node *node;
 	uint8_t *buf = malloc(1 << 20);
 
-	create(queue, name, setup->options, setup->size, NULL);
-	node = open_image(queue, name, "", BD_O_RDWR);
+	image_create("base", setup->options, setup->size, NULL);
+	node = image_open("base", "", BD_O_RDWR);
 	memset(buf, 0x5a, 1 << 20);
 	for (uint64_t off = 0; off < setup->size; off += 1 << 20)
 		ck_assert_int_eq(bd_pwrite(node, off, buf, 1 << 20), 0);
-	ck_assert_int_eq(bd_close(node), 0);
+	image_close(node);
 	free(buf);
 }
 
@@ -183,78 +145,54 @@ static void verify(struct world *w)
 	}
 }
 
-static void finding(const char *line, void *user)
-{
-	(void)user;
-	printf("%s\n", line);
-}
-
-static void check_image(struct bd_queue *queue, const char *name)
-{
-	struct bd_check check = {.report = finding};
-	struct bd_error err = {0};
-	struct bd_node *node = open_image(queue, name, "", BD_O_CHECK | BD_O_NO_BACKING);
-
-	ck_assert_msg(bd_check(node, 0, &check, &err) == 0, "%s", err.msg);
-	ck_assert_uint_eq(check.corruptions, 0);
-	ck_assert_uint_eq(check.leaks, 0);
-	ck_assert_int_eq(bd_close(node), 0);
-}
-
-static void run(const struct setup *setup, const char *engine, const char *folder)
+static void play(struct world *w)
 {
 	static struct lane lanes[LANES];
-	struct world w = {.units = setup->size / UNIT, .state = 88172645463325252u};
-	char base[256], top[256];
-	struct bd_error err = {0};
 
-	snprintf(base, sizeof(base), "%s/base", folder);
-	snprintf(top, sizeof(top), "%s/top", folder);
-	ck_assert_int_eq(bd_queue_new(engine, LANES + 8, &w.queue, &err), 0);
-	if (setup->backing)
-		fill_base(w.queue, base, setup);
-	create(w.queue, top, setup->options, setup->size, setup->backing ? base : NULL);
-	w.node = open_image(w.queue, top, setup->caches, BD_O_RDWR | BD_O_UNMAP);
-	w.model = malloc(w.units);
-	memset(w.model, setup->backing ? 0x5a : 0, w.units);
 	for (unsigned i = 0; i < LANES; i++) {
-		lanes[i] = (struct lane){.world = &w, .left = ROUNDS, .number = i};
+		lanes[i] = (struct lane){.world = w, .left = ROUNDS, .number = i};
 		next(&lanes[i]);
 	}
-	while (w.in_flight) {
-		if (bd_queue_poll(w.queue, true) < 0)
+	while (w->in_flight) {
+		if (bd_queue_poll(w->queue, true) < 0)
 			ck_abort_msg("poll failed");
 	}
-	verify(&w);
-	ck_assert_int_eq(bd_close(w.node), 0);
-	check_image(w.queue, top);
-	w.node = open_image(w.queue, top, "", 0);
-	verify(&w);
-	ck_assert_int_eq(bd_close(w.node), 0);
-	bd_queue_free(w.queue);
-	free(w.model);
-	unlink(base);
-	unlink(top);
 }
 
-static void run_in_folder(const struct setup *setup, const char *engine)
+static void run(const struct setup *setup)
 {
-	char folder[] = "/dev/shm/qimg-test-XXXXXX"; /* memory: thousands of flushes */
+	struct world w = {.queue = queue, .units = setup->size / UNIT,
+			  .state = 88172645463325252u};
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	run(setup, engine, folder);
-	rmdir(folder);
+	if (setup->backing)
+		fill_base(setup);
+	image_create("top", setup->options, setup->size, setup->backing ? "base" : NULL);
+	w.node = image_open("top", setup->caches, BD_O_RDWR | BD_O_UNMAP);
+	w.model = malloc(w.units);
+	memset(w.model, setup->backing ? 0x5a : 0, w.units);
+	play(&w);
+	verify(&w);
+	image_close(w.node);
+	image_check("top");
+	w.node = image_open("top", "", 0);
+	verify(&w);
+	image_close(w.node);
+	free(w.model);
 }
 
 START_TEST(default_engine)
 {
-	run_in_folder(&setups[_i], NULL);
+	run(&setups[_i]);
 }
 END_TEST
 
 START_TEST(threads)
 {
-	run_in_folder(&setups[_i], "threads");
+	struct bd_error err = {0};
+
+	bd_queue_free(queue);
+	ck_assert_int_eq(bd_queue_new("threads", 64, &queue, &err), 0);
+	run(&setups[_i]);
 }
 END_TEST
 
@@ -263,6 +201,7 @@ int main(void)
 	const int nr = sizeof(setups) / sizeof(setups[0]);
 	TCase *tcase = tcase_create("lanes");
 
+	tcase_add_checked_fixture(tcase, image_set_up, image_tear_down);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_loop_test(tcase, default_engine, 0, nr);
 	tcase_add_loop_test(tcase, threads, 0, nr);

@@ -32,12 +32,19 @@ class Sequence:
 
     def __init__(self, rng):
         self.rng = rng
-        self.extended = rng.random() < 0.25
+        # Crowded: many writes in flight, each new refcount block soon full, so that blocks and
+        # their table entries are made while a write-back round is under way.
+        self.crowded = rng.random() < 0.3
+        self.extended = not self.crowded and rng.random() < 0.25
         self.cluster = rng.choice([16384, 65536] if self.extended
                                   else [512, 1024, 4096, 4096, 4096, 16384, 65536])
+        if self.crowded:
+            self.cluster = 512
         self.size = rng.randrange(8, 48) * max(self.cluster, 4096)
         self.size = min(self.size, 64 * 8192 if self.cluster == 512 else 1 << 20)
         self.refcount_bits = rng.choice([16, 16, 16, 1, 4, 8, 64])
+        if self.crowded:
+            self.refcount_bits, self.size = 64, 64 * 4096
         self.lazy = rng.random() < 0.15
         self.backing = rng.random() < 0.4
         self.fills, self.ops, self.batch = {}, [], 0
@@ -63,7 +70,7 @@ class Sequence:
 
     def add(self):
         kind = self.rng.choices(["write", "fua", "zero", "unmap", "discard", "compress", "flush",
-                                 "aio"], [34, 5, 10, 6, 12, 8, 15, 10])[0]
+                                 "aio"], [34, 5, 10, 6, 12, 8, 15, 60 if self.crowded else 10])[0]
         self.batch += 1
         if kind == "flush":
             self.push(Op("flush", batch=self.batch))
@@ -85,7 +92,7 @@ class Sequence:
     def add_batch(self):
         """Writes that do not touch the same sectors, and one wait for all."""
         taken = []
-        for _ in range(self.rng.randrange(2, 6)):
+        for _ in range(self.rng.randrange(8, 16) if self.crowded else self.rng.randrange(2, 6)):
             off, length = self.range()
             if len(self.fills) < 200 and all(off >= end or off + length <= start
                                              for start, end in taken):

@@ -5,7 +5,7 @@
  * One write-back round at a time per image:
  *
  *   refcount blocks -> [barrier -> refcount table] -> barrier -> L2 slices
- *                   -> [barrier -> L1] -> barrier -> holes punched, counts lowered
+ *                   -> L1 -> barrier -> holes punched, counts lowered
  *
  * Counts are only ever raised before, and only lowered after, what refers to the cluster is
  * durable: a power cut at any point leaks at worst.  While the gate is closed nobody edits L2 or
@@ -26,7 +26,7 @@ struct qcow2_free_run {
 
 enum qcow2_round_step {
 	ROUND_IDLE, ROUND_REFBLOCKS, ROUND_TABLE_BARRIER, ROUND_TABLE, ROUND_BARRIER, ROUND_L2,
-	ROUND_L1_BARRIER, ROUND_L1, ROUND_FINAL, ROUND_DURABLE, ROUND_GRACE, ROUND_FREE,
+	ROUND_L1, ROUND_FINAL, ROUND_DURABLE, ROUND_GRACE, ROUND_FREE,
 };
 
 /* Making the L2 table of one L1 entry ours: new, or a copy of a shared one. */

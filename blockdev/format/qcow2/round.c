@@ -166,10 +166,8 @@ static int run(struct qcow2 *q)
 	case ROUND_BARRIER:
 		return tables_dirty(q) ? barrier(q) : 1;
 	case ROUND_L2:
-		return metacache_write(q->l2_cache, &a->wait);
-	case ROUND_L1_BARRIER:
 		a->table_pos = 0;
-		return q->l1_is_dirty ? barrier(q) : 1;
+		return metacache_write(q->l2_cache, &a->wait);
 	case ROUND_L1:
 		ret = q->l1_is_dirty ? write_table(q, q->l1, q->l1_size, q->l1_off, q->l1_dirty,
 						   "l1_update") : 1;

@@ -7,23 +7,38 @@
 #include "blockdev/core/report.h"
 #include "blockdev/core/slow.h"
 
-int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
+static void say(struct bd_node *node, const char *text)
 {
-	bool fatal = (node->flags & BD_O_RDWR) && !(node->flags & BD_O_CHECK);
+	if (!node->told_damage)
+		bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
+			  "suppressed", node->fmt->name, text);
+	node->told_damage = true;
+}
+
+void bd_damage(struct bd_node *node, const char *fmt, ...)
+{
 	char text[1024];
 	va_list ap;
 
-	(void)off;
-	(void)len;
-	if (node->corrupt || (node->told_damage && !fatal))
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say(node, text);
+}
+
+int bd_corrupt(struct bd_node *node, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (node->corrupt)
 		return -EIO;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	node->told_damage = true;
-	if (!fatal) {
-		bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
-			  "suppressed", node->fmt->name, text);
+	/* Without write access there is nothing to protect; a check looks on. */
+	if (!(node->flags & BD_O_RDWR) || node->flags & BD_O_CHECK) {
+		say(node, text);
 		return -EIO;
 	}
 	bd_report("%s: Marking image as corrupt: %s; further corruption events will be suppressed",

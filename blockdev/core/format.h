@@ -175,7 +175,8 @@ bool bd_reads_before(const struct bd_node *node, uint64_t seq);
  * Damage met while running: prints "qcow2: Marking image as corrupt: ..." once through the
  * report sink, latches node->corrupt.  Returns -EIO.
  */
-int bd_corrupt(struct bd_node *node, uint64_t off, uint64_t len, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+int bd_corrupt(struct bd_node *node, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Damage that harms nothing but itself: said once; the image stays in use. */
+void bd_damage(struct bd_node *node, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

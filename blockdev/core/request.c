@@ -124,6 +124,8 @@ static void start(struct request *req, enum req_kind kind)
 	if (kind != REQ_FLUSH &&
 	    (req->pub.off > node->size || req->pub.len > node->size - req->pub.off))
 		request_fail(req, -EIO);
+	if (node->corrupt) /* like QEMU: as if the image had been taken out */
+		request_fail(req, -ENOMEDIUM);
 	if (kind != REQ_READ && kind != REQ_FLUSH && !(node->flags & BD_O_RDWR))
 		request_fail(req, -EROFS);
 	if (req->err || req->pub.len == 0) {

@@ -74,7 +74,7 @@ static int begin(struct request *req)
 	if (req->err)
 		return fail(req, req->err);
 	if (!node->fmt->write || node->corrupt)
-		return fail(req, node->corrupt ? -EIO : -ENOTSUP);
+		return fail(req, node->corrupt ? -ENOMEDIUM : -ENOTSUP);
 	if (!node->wrote && node->fmt->write->first_write) {
 		bd_slow_park(req);
 		return 0;

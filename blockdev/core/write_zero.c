@@ -22,7 +22,7 @@ static int begin(struct request *req)
 	if (req->err || (req->kind == REQ_DISCARD && !(node->flags & BD_O_UNMAP)))
 		return end(req, 0);
 	if (!node->fmt->write || node->corrupt)
-		return end(req, node->corrupt ? -EIO : -ENOTSUP);
+		return end(req, node->corrupt ? -ENOMEDIUM : -ENOTSUP);
 	if (!node->wrote && node->fmt->write->first_write) {
 		bd_slow_park(req);
 		return 0;

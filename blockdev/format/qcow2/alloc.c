@@ -32,7 +32,7 @@ static int make_block(struct qcow2 *q, uint64_t idx, struct bd_wait *wait, struc
 	int ret;
 
 	if (idx == 0)
-		return bd_corrupt(q->node, 0, 0, "No refcount block for the image header");
+		return bd_corrupt(q->node, "No refcount block for the image header");
 	ret = metacache_get_new(q->refcount_cache, off, wait, slot);
 	if (ret > 0)
 		ret = qcow2_table_gate(q, wait);
@@ -59,7 +59,7 @@ int qcow2_refblock_get(struct qcow2 *q, uint64_t cluster, bool make, struct bd_w
 	if (!off)
 		return make ? make_block(q, idx, wait, slot) : -EIO;
 	if (off & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "Refblock offset %#llx unaligned (reftable index: "
+		return bd_corrupt(q->node, "Refblock offset %#llx unaligned (reftable index: "
 				  "%#llx)", (unsigned long long)off, (unsigned long long)idx);
 	return metacache_get(q->refcount_cache, off, wait, slot);
 }
@@ -110,7 +110,7 @@ int qcow2_alloc_run(struct qcow2 *q, uint64_t want, struct bd_wait *wait, uint64
 		if (cluster > QCOW2_OFFSET_MASK >> q->cluster_bits)
 			return -EFBIG;
 		if (cluster == 0)
-			return bd_corrupt(q->node, 0, 0, "Preventing invalid allocation of "
+			return bd_corrupt(q->node, "Preventing invalid allocation of "
 					  "cluster at offset 0");
 		nr = free_run(q, slot, cluster, want);
 		for (uint64_t i = 0; i < nr; i++)

@@ -208,7 +208,7 @@ static int unaligned_block(struct qcow2 *q, uint64_t idx)
 {
 	uint64_t off = q->reftable[idx] & QCOW2_REFTABLE_ENTRY_OFFSET;
 
-	return bd_corrupt(q->node, 0, 0, "Refblock offset %#llx unaligned (reftable index: %#llx)",
+	return bd_corrupt(q->node, "Refblock offset %#llx unaligned (reftable index: %#llx)",
 			  (unsigned long long)off, (unsigned long long)idx);
 }
 

@@ -120,13 +120,16 @@ static int write_back(struct qcow2 *q)
 
 	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
 		return 0;
-	ret = q->node->corrupt ? 0 : qcow2_track_stop(q);
+	/* Nothing more is written to a damaged image: what was not flushed is lost, no more. */
+	if (q->node->corrupt)
+		return 0;
+	ret = qcow2_track_stop(q);
 	if (ret == 0)
 		ret = qcow2_flush_all(q);
 	if (ret == 0 && q->alloc->packed)
 		ret = round_file_up(q);
 	first = ret;
-	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DIRTY && !q->node->corrupt) {
+	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DIRTY) {
 		q->incompatible &= ~(uint64_t)QCOW2_INCOMPAT_DIRTY;
 		first = qcow2_header_write_features(q);
 	}

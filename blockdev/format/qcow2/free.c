@@ -56,6 +56,9 @@ void qcow2_free_entry(struct qcow2 *q, uint64_t l2, enum qcow2_free_type type)
 		qcow2_entry_compressed(q, l2, &off, &len);
 		start = round_down(off, q->cluster_size);
 		qcow2_free_later(q, start, off + len - start, type);
+	} else if (qcow2_entry_host(entry) & (q->cluster_size - 1)) {
+		bd_damage(q->node, "Cannot free unaligned cluster %#llx",
+			  (unsigned long long)qcow2_entry_host(entry));
 	} else if (qcow2_entry_has_host(q, entry)) {
 		qcow2_free_later(q, qcow2_entry_host(entry), q->cluster_size, type);
 	}
@@ -106,7 +109,7 @@ static int apply_piece(struct qcow2 *q, const struct qcow2_free_run *run)
 	int ret = qcow2_refblock_get(q, cluster, false, &a->wait, &slot);
 
 	if (ret == -EIO && !q->node->corrupt)
-		return bd_corrupt(q->node, 0, 0, "Freed cluster %#llx has no refcount block",
+		return bd_corrupt(q->node, "Freed cluster %#llx has no refcount block",
 				  (unsigned long long)(cluster << q->cluster_bits));
 	if (ret <= 0)
 		return ret;
@@ -122,7 +125,7 @@ static int apply_piece(struct qcow2 *q, const struct qcow2_free_run *run)
 		uint64_t count = qcow2_refcount_get(slot->buf, idx + i, q->refcount_order);
 
 		if (count == 0)
-			return bd_corrupt(q->node, 0, 0, "Refcount of cluster %#llx underflows",
+			return bd_corrupt(q->node, "Refcount of cluster %#llx underflows",
 					  (unsigned long long)((cluster + i) << q->cluster_bits));
 		qcow2_refcount_set(slot->buf, idx + i, q->refcount_order, count - 1);
 	}

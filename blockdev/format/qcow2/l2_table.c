@@ -127,8 +127,7 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED)
 		return 1;
 	if ((entry & QCOW2_OFFSET_MASK) & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0,
-				  "L2 table offset %#llx unaligned (L1 index: %#llx)",
+		return bd_corrupt(q->node, "L2 table offset %#llx unaligned (L1 index: %#llx)",
 				  (unsigned long long)(entry & QCOW2_OFFSET_MASK),
 				  (unsigned long long)idx);
 	if (a->l2_step == L2_IDLE) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Guest range to extents: one layer, as many clusters as one look finds, merged. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/entry.h"
@@ -30,57 +31,65 @@ static bool add(struct builder *out, const struct bd_extent *ext)
 	return true;
 }
 
+/* Damage in the entry that maps guest @off; @what ends where the entry's place is told. */
+static int bad_entry(const struct qcow2 *q, uint64_t off, const char *what)
+{
+	uint64_t table = q->l1[qcow2_l1_idx(q, off)] & QCOW2_OFFSET_MASK;
+	uint64_t idx = (off >> q->cluster_bits) & ((UINT64_C(1) << q->l2_bits) - 1);
+
+	return bd_corrupt(q->node, "%s (L2 offset: %#llx, L2 index: %#llx)", what,
+			  (unsigned long long)table, (unsigned long long)idx);
+}
+
+/* Is @host where guest @off may lie? */
+static int check_host(const struct qcow2 *q, uint64_t host, uint64_t off)
+{
+	uint64_t start = round_down(off, q->cluster_size);
+	char text[64];
+
+	if (host & (q->cluster_size - 1)) {
+		snprintf(text, sizeof(text), "Cluster allocation offset %#llx unaligned",
+			 (unsigned long long)host);
+		return bad_entry(q, off, text);
+	}
+	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE && host != start)
+		return bd_corrupt(q->node, "External data file host cluster offset %#llx does not "
+				  "match guest cluster offset: %#llx, L2 index: %#llx)",
+				  (unsigned long long)host, (unsigned long long)start,
+				  (unsigned long long)((off >> q->cluster_bits) &
+						       ((UINT64_C(1) << q->l2_bits) - 1)));
+	return 0;
+}
+
 /* The extent of one (sub)cluster piece; -EIO: the entry is damaged. */
 static int describe(const struct qcow2 *q, struct qcow2_entry entry, uint64_t off, uint64_t len,
 		    struct bd_extent *ext)
 {
 	uint64_t in_cluster = off & (q->cluster_size - 1);
-	uint64_t host = qcow2_entry_host(entry);
-	unsigned sc = (unsigned)(in_cluster >> q->subcluster_bits);
+	enum qcow2_type type = qcow2_entry_type(q, entry,
+						(unsigned)(in_cluster >> q->subcluster_bits));
 
 	*ext = (struct bd_extent){.guest_off = off, .len = len, .node = q->node};
-	switch (qcow2_entry_type(q, entry, sc)) {
-	case QCOW2_UNALLOCATED:
-	case QCOW2_UNALLOCATED_ALLOC:
-		ext->kind = BD_UNALLOCATED;
-		return 0;
-	case QCOW2_ZERO_PLAIN:
-		ext->kind = BD_ZERO;
-		break;
-	case QCOW2_ZERO_ALLOC:
-		ext->kind = BD_ZERO;
-		ext->flags = BD_EXTENT_HAS_OFFSET;
-		break;
-	case QCOW2_NORMAL:
-		ext->kind = BD_DATA;
-		ext->flags = BD_EXTENT_HAS_OFFSET;
-		break;
-	case QCOW2_COMPRESSED:
+	if (type == QCOW2_UNALLOCATED || type == QCOW2_UNALLOCATED_ALLOC)
+		return 0; /* kind 0: BD_UNALLOCATED */
+	if (type == QCOW2_INVALID)
+		return bad_entry(q, off, "Invalid cluster entry found ");
+	if (type == QCOW2_COMPRESSED) {
 		if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE)
-			return bd_corrupt(q->node, 0, 0, "Compressed cluster entry found in image "
-					  "with external data file (L2 entry: %#llx)",
-					  (unsigned long long)entry.l2);
+			return bad_entry(q, off, "Compressed cluster entry found in image with "
+					 "external data file");
 		ext->kind = BD_COMPRESSED;
 		qcow2_entry_compressed(q, entry.l2, &ext->host_off, &ext->host_len);
 		return 0;
-	default:
-		return bd_corrupt(q->node, 0, 0, "Invalid subcluster bitmap (guest offset %#llx)",
-				  (unsigned long long)off);
 	}
-	if (q->version < 3 && ext->kind == BD_ZERO)
-		return bd_corrupt(q->node, 0, 0, "Zero cluster entry found in pre-v3 image "
-				  "(guest offset %#llx)", (unsigned long long)off);
-	if (ext->flags & BD_EXTENT_HAS_OFFSET && host & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "Cluster allocation offset %#llx unaligned "
-				  "(guest offset: %#llx)", (unsigned long long)host,
-				  (unsigned long long)off);
-	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE &&
-	    ext->flags & BD_EXTENT_HAS_OFFSET && host != off - in_cluster)
-		return bd_corrupt(q->node, 0, 0, "External data file host cluster offset %#llx "
-				  "does not match guest cluster offset: %#llx",
-				  (unsigned long long)host, (unsigned long long)(off - in_cluster));
-	ext->host_off = host + in_cluster;
-	return 0;
+	if (type != QCOW2_NORMAL && q->version < 3)
+		return bad_entry(q, off, "Zero cluster entry found in pre-v3 image");
+	ext->kind = type == QCOW2_NORMAL ? BD_DATA : BD_ZERO;
+	if (type == QCOW2_ZERO_PLAIN)
+		return 0;
+	ext->flags = BD_EXTENT_HAS_OFFSET;
+	ext->host_off = qcow2_entry_host(entry) + in_cluster;
+	return check_host(q, qcow2_entry_host(entry), off);
 }
 
 /* Without a table: one extent up to the end of what it would map. */
@@ -131,7 +140,7 @@ static int table_of(struct qcow2 *q, uint64_t off, uint64_t *table)
 
 	*table = entry & QCOW2_OFFSET_MASK;
 	if (*table & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "L2 table offset %#llx unaligned (L1 index: "
+		return bd_corrupt(q->node, "L2 table offset %#llx unaligned (L1 index: "
 				  "%#llx)", (unsigned long long)*table, (unsigned long long)idx);
 	return 0;
 }

@@ -45,15 +45,15 @@ static int classify(const struct qcow2 *q, struct qcow2_entry entry, uint64_t of
 	if (entry.l2 & QCOW2_OFLAG_COMPRESSED)
 		return COPY;
 	if (qcow2_entry_host(entry) & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "Cluster allocation offset %#llx unaligned "
-				  "(guest offset: %#llx)",
+		return bd_corrupt(q->node, "%s cluster offset %#llx unaligned (guest offset: %#llx)",
+				  entry.l2 & QCOW2_OFLAG_ZERO ? "Preallocated zero" : "Data",
 				  (unsigned long long)qcow2_entry_host(entry),
 				  (unsigned long long)off);
 	for (unsigned sc = first; sc <= last; sc++) {
 		enum qcow2_type type = qcow2_entry_type(q, entry, sc);
 
 		if (type == QCOW2_INVALID)
-			return bd_corrupt(q->node, 0, 0, "Invalid subcluster bitmap (guest offset "
+			return bd_corrupt(q->node, "Invalid cluster entry found (guest offset: "
 					  "%#llx)", (unsigned long long)off);
 		all_normal = all_normal && type == QCOW2_NORMAL;
 	}

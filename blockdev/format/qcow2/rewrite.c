@@ -119,7 +119,7 @@ static int count_range(struct qcow2_rewrite *rw, struct qcow2_counts *counts, ui
 	uint64_t first = off >> bits, last = (off + len - 1) >> bits, done;
 
 	if (last << bits >= rw->file_len)
-		return bd_corrupt(rw->q->node, 0, 0, "Reference to %#llx, behind the end of the "
+		return bd_corrupt(rw->q->node, "Reference to %#llx, behind the end of the "
 				  "file", (unsigned long long)off);
 	return qcow2_counts_add_run(counts, first, last - first + 1, true, &done);
 }
@@ -142,7 +142,7 @@ int qcow2_rewrite_count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *cou
 	if (!host)
 		return 0;
 	if (host & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "Cluster allocation offset %#llx unaligned",
+		return bd_corrupt(q->node, "Cluster allocation offset %#llx unaligned",
 				  (unsigned long long)host);
 	return count_range(rw, counts, host, q->cluster_size);
 }
@@ -161,7 +161,7 @@ static int read_table(struct qcow2_rewrite *rw, uint64_t l1_entry, uint64_t *off
 
 	*off = l1_entry & QCOW2_L1_ENTRY_OFFSET;
 	if (*off & (q->cluster_size - 1))
-		return bd_corrupt(q->node, 0, 0, "L2 table offset %#llx unaligned",
+		return bd_corrupt(q->node, "L2 table offset %#llx unaligned",
 				  (unsigned long long)*off);
 	return *off ? io_pread(q->node->file, *off, rw->table, q->cluster_size) : 0;
 }

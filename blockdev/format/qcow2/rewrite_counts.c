@@ -29,7 +29,7 @@ static int changed_count(const struct qcow2_rewrite *rw, uint64_t cluster, uint6
 	if (!checked_add(old, qcow2_counts_get(&rw->gain, cluster), &sum))
 		return -EINVAL;
 	if (sum < loss || !old)
-		return bd_corrupt(rw->q->node, 0, 0, "Refcount of cluster %#llx is too low",
+		return bd_corrupt(rw->q->node, "Refcount of cluster %#llx is too low",
 				  (unsigned long long)(cluster << rw->q->cluster_bits));
 	*count = sum - loss;
 	return *count > count_max(rw->q) ? -EINVAL : 0;

@@ -30,10 +30,17 @@ static struct local *to_local(struct io_file *file)
 
 static void local_close(struct io_file *file)
 {
-	/* Closing drops the locks too: they belong to the open file description. */
+	struct local *local = to_local(file);
+
+	/*
+	 * The locks belong to the open file description, and the kernel may keep that alive a
+	 * moment longer than our descriptor: an I/O engine's last operation holds it too.
+	 */
+	if (file->fd >= 0 && local->locking)
+		io_lock_drop(file->fd, &local->lock);
 	if (file->fd >= 0)
 		close(file->fd);
-	free(to_local(file));
+	free(local);
 }
 
 static void local_submit(struct io_file *file, struct io_op *op)
@@ -323,12 +330,16 @@ static int local_reopen(struct io_file *file, unsigned flags, struct bd_error *e
 	if ((file->flags & access) == (flags & access))
 		return 0;
 	fd = open_fd(file->exact, flags, err);
-	if (fd >= 0 && local->locking)
+	if (fd >= 0 && local->locking) {
 		io_lock_copy(fd, &want);
+		io_lock_drop(file->fd, &want);
+	}
 	if (fd < 0 || dup3(fd, file->fd, O_CLOEXEC) < 0) {
 		ret = fd < 0 ? fd : bd_fail_errno(err, -errno, "Could not reopen file");
 		if (fd >= 0)
 			close(fd);
+		if (fd >= 0 && local->locking)
+			io_lock_copy(file->fd, &want);
 		if (local->locking)
 			io_lock_change(file->fd, &local->lock, &old, file->exact, NULL);
 		return ret;

@@ -111,6 +111,13 @@ void io_lock_copy(int fd, const struct io_lock *lock)
 	apply_both(fd, &none, lock, NULL);
 }
 
+void io_lock_drop(int fd, const struct io_lock *lock)
+{
+	static const struct io_lock none;
+
+	apply_both(fd, lock, &none, NULL);
+}
+
 struct io_lock io_lock_for(unsigned flags)
 {
 	struct io_lock lock = { .perm = IO_PERM_READ };

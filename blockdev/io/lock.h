@@ -27,6 +27,8 @@ int io_lock_change(int fd, struct io_lock *lock, const struct io_lock *want,
 		   const char *filename, struct bd_error *err);
 /* Hold @lock through @fd as well, without looking for conflicts. */
 void io_lock_copy(int fd, const struct io_lock *lock);
+/* Let go of @lock, held on @fd. */
+void io_lock_drop(int fd, const struct io_lock *lock);
 /* The locks that opening with @flags (BD_O_*) means. */
 struct io_lock io_lock_for(unsigned flags);
 

@@ -45,7 +45,8 @@ static int classify(const struct qcow2 *q, struct qcow2_entry entry, uint64_t of
 	if (entry.l2 & QCOW2_OFLAG_COMPRESSED)
 		return COPY;
 	if (qcow2_entry_host(entry) & (q->cluster_size - 1))
-		return bd_corrupt(q->node, "%s cluster offset %#llx unaligned (guest offset: %#llx)",
+		return bd_corrupt(q->node, "%s cluster offset %#llx unaligned "
+				  "(guest offset: %#llx)",
 				  entry.l2 & QCOW2_OFLAG_ZERO ? "Preallocated zero" : "Data",
 				  (unsigned long long)qcow2_entry_host(entry),
 				  (unsigned long long)off);

@@ -18,7 +18,7 @@ enum { EXIT_CORRUPT = 2, EXIT_LEAKS = 3, EXIT_NO_CHECK = 63 };
 struct check_values {
 	struct image_values image;
 	const char *output, *repair;
-	bool quiet;
+	bool quiet, force;
 };
 
 static const struct opt check_opts[] = {
@@ -30,6 +30,8 @@ static const struct opt check_opts[] = {
 	  "human or json" },
 	{ "r", "repair", NULL, OPT_TEXT, offsetof(struct check_values, repair), "WHAT",
 	  "leaks: give lost clusters back; all: mend everything" },
+	{ NULL, "force", NULL, OPT_FLAG, offsetof(struct check_values, force), NULL,
+	  "with -r: repair even what may be the last trace of guest data" },
 	{ "T", "cache", NULL, OPT_TEXT, offsetof(struct check_values, image.cache), "CACHE",
 	  "cache mode" },
 	OPT_COMMON_SHARE(struct check_values),
@@ -45,9 +47,11 @@ static void print_human(const struct bd_check *check)
 		       "Data may be corrupted, or further writes to the image may corrupt it.\n",
 		       check->corruptions);
 	if (check->leaks)
-		printf("\n%" PRIu64 " leaked clusters were found on the image.\n"
-		       "This means waste of disk space, but no harm to data.\n",
-		       check->leaks);
+		printf("\n%" PRIu64 " leaked clusters were found on the image.\n%s\n",
+		       check->leaks,
+		       check->lost_tables ? "Some look like lost mapping tables: guest data may "
+					    "be missing." :
+					    "This means waste of disk space, but no harm to data.");
 	if (check->check_errors)
 		printf("\n%" PRIu64 " internal errors have occurred during the check.\n",
 		       check->check_errors);
@@ -86,6 +90,7 @@ static int print_json(struct bd_node *node, const char *name, const struct bd_ch
 	set_number(json, "allocated-clusters", check->allocated_clusters);
 	json_object_set_new(json, "filename", json_text(name));
 	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	set_number(json, "lost-tables", check->lost_tables);
 	set_number(json, "fragmented-clusters", check->fragmented_clusters);
 	return json_print(json);
 }
@@ -144,13 +149,15 @@ static int check_node(struct bd_node *node, const char *name, const struct check
 		report_error("Check failed");
 		return 1;
 	}
-	return check.corruptions ? EXIT_CORRUPT : check.leaks ? EXIT_LEAKS : 0;
+	if (check.corruptions || check.lost_tables || check.not_repaired)
+		return EXIT_CORRUPT;
+	return check.leaks ? EXIT_LEAKS : 0;
 }
 
 static int run(struct invocation *inv)
 {
 	struct check_values *values = inv->values;
-	unsigned fix = 0, flags = BD_O_CHECK;
+	unsigned fix = 0, flags = BD_O_CHECK | BD_O_NO_BACKING;
 	struct bd_queue *queue;
 	struct bd_node *node;
 	bool json;
@@ -163,6 +170,10 @@ static int run(struct invocation *inv)
 	else if (values->repair)
 		return report_usage("Unknown option value for -r (expecting 'leaks' or 'all'): %s",
 				    values->repair);
+	if (values->force && !fix)
+		return report_usage("--force is for repairs: use it with -r");
+	if (values->force)
+		fix |= BD_FIX_FORCE;
 	if (opts_output(values->output, &json) || image_conflict(&values->image))
 		return 1;
 	if (inv->nr_operands != 1)

@@ -38,6 +38,7 @@ struct copy_scan {
 	struct copy_run *kept; /* runs of the first walk; NULL: none */
 	size_t nr_kept, room_kept, pos_kept;
 	bool keeping, complete;
+	bool cut;              /* clusters are missing: said already */
 };
 
 /* The source that holds target byte @off of @args; *start: where that source begins. */

@@ -95,6 +95,35 @@ void bd_copy_scan_clear(struct copy_scan *scan)
 	scan->kept = NULL;
 }
 
+/* Clusters behind the end of the file: part of the image is missing.  Salvaged as zeros. */
+static int check_cut(struct copy_scan *scan, struct bd_error *err)
+{
+	const struct bd_copy_args *args = scan->args;
+	char line[160];
+
+	for (unsigned i = 0; i < scan->nr_batch; i++) {
+		const struct bd_extent *ext = &scan->batch[i];
+
+		if (!(ext->flags & BD_EXTENT_CUT))
+			continue;
+		if (!args->salvage) {
+			bd_fail_errno(err, -EIO, "error while reading at byte %" PRIu64,
+				      scan->src_off + ext->guest_off);
+			bd_hint(err, "'%s' ends before the place of that cluster: a part of the "
+				     "image is missing.", bd_filename(ext->node));
+			return -EIO;
+		}
+		if (args->warn && !scan->cut) {
+			snprintf(line, sizeof(line), "clusters behind the end of the image file "
+				 "are replaced by zeros, from offset %" PRIu64 " on",
+				 ext->guest_off);
+			args->warn(line, args->user);
+		}
+		scan->cut = true;
+	}
+	return 0;
+}
+
 /* Fill the batch from source byte @off on; with salvage, ask for less and less. */
 static int map_batch(struct copy_scan *scan, uint64_t off, uint64_t len, struct bd_error *err)
 {
@@ -114,7 +143,7 @@ static int map_batch(struct copy_scan *scan, uint64_t off, uint64_t len, struct 
 		nr = bd_map_above(node, base, off, len, scan->batch, COPY_BATCH);
 		if (nr > 0) {
 			scan->nr_batch = (unsigned)nr;
-			return 0;
+			return check_cut(scan, err);
 		}
 		nr = nr ? nr : -EIO;
 		if (!scan->args->salvage)
@@ -141,7 +170,7 @@ static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_
 	struct bd_node *base;
 	uint64_t end;
 
-	if (ext->kind == BD_ZERO || (ext->flags & BD_EXTENT_SPARSE))
+	if (ext->kind == BD_ZERO || (ext->flags & (BD_EXTENT_SPARSE | BD_EXTENT_CUT)))
 		return COPY_ZERO;
 	if (ext->kind != BD_UNALLOCATED)
 		return COPY_DATA;

@@ -62,6 +62,28 @@ static void mark_hole(struct bd_extent *ext)
 		ext->flags |= BD_EXTENT_SPARSE;
 }
 
+/*
+ * Data of a layer whose file was cut: split @ext before the first cluster that starts behind the
+ * end of the file, and mark what lies there.  A short last cluster is no damage.
+ */
+static void mark_cut(struct bd_extent *ext)
+{
+	struct bd_node *node = ext->node;
+	int64_t length;
+	uint64_t end;
+
+	if (ext->kind != BD_DATA || !node || !(node->fmt->caps & BD_CAP_METADATA))
+		return;
+	length = io_length(node->data);
+	if (length < 0 || node->cluster_size == 0)
+		return; /* not known: as it was */
+	end = round_up((uint64_t)length, node->cluster_size);
+	if (ext->host_off >= end)
+		ext->flags |= BD_EXTENT_CUT;
+	else
+		ext->len = min_u64(ext->len, end - ext->host_off);
+}
+
 int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint64_t len,
 		 struct bd_extent *ext, unsigned max)
 {
@@ -79,6 +101,7 @@ int bd_map_above(struct bd_node *node, struct bd_node *base, uint64_t off, uint6
 		for (int i = 0; i < got; i++) {
 			uint64_t whole = ext[nr].len;
 
+			mark_cut(&ext[nr]);
 			mark_hole(&ext[nr++]);
 			if (ext[nr - 1].len != whole)
 				break;

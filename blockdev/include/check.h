@@ -5,11 +5,18 @@
 
 #include "blockdev/include/blockdev.h"
 
-enum { BD_FIX_LEAKS = 1, BD_FIX_ERRORS = 2 };
+enum {
+	BD_FIX_LEAKS = 1,
+	BD_FIX_ERRORS = 2,
+	BD_FIX_FORCE = 4,  /* also where that may destroy what is left of guest data */
+};
 
 struct bd_check {
 	uint64_t check_errors, corruptions, leaks;
 	uint64_t corruptions_fixed, leaks_fixed;
+	/* Lost clusters that look like the mapping of guest data.  A repair leaves them alone. */
+	uint64_t lost_tables;
+	bool not_repaired;                         /* a repair would have lost data: see report */
 	uint64_t image_end_offset;                 /* bytes: behind the last used cluster */
 	uint64_t total_clusters, allocated_clusters, fragmented_clusters, compressed_clusters;
 	/* Gets a line per finding ("ERROR ...", "Leaked ...", "Repairing ..."), no newline. */

@@ -19,6 +19,7 @@ enum {
 	BD_EXTENT_EOF = 2,        /* the range behind this extent is past the end of the layer */
 	BD_EXTENT_ENCRYPTED = 4,  /* host bytes are cipher text */
 	BD_EXTENT_SPARSE = 8,     /* asked of the host file: a hole, so zeros */
+	BD_EXTENT_CUT = 16,       /* its clusters start behind the end of the host file */
 };
 
 struct bd_extent {

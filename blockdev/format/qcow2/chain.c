@@ -89,7 +89,7 @@ static int make_writable(struct bd_node *node, struct bd_error *err)
 	q->discard_passthrough[QCOW2_FREE_REQUEST] |= (node->flags & BD_O_UNMAP) != 0;
 	if (!(q->incompatible & QCOW2_INCOMPAT_DIRTY))
 		return 0;
-	ret = qcow2_check(node, BD_FIX_ERRORS | BD_FIX_LEAKS, &result, err);
+	ret = qcow2_check(node, QCOW2_FIX_DIRTY, &result, err);
 	if (ret < 0 || result.check_errors || result.corruptions)
 		return bd_fail(err, ret < 0 ? ret : -EIO, "Could not repair dirty image");
 	return 0;

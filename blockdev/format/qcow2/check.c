@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blockdev/base/bits.h"
@@ -64,6 +65,7 @@ int qcow2_check_references(struct qcow2_checker *ck, bool with_refcounts)
 {
 	struct qcow2 *q = ck->q;
 	int64_t length = io_length(q->node->file);
+	uint64_t before = ck->res->corruptions;
 	int ret;
 
 	if (length < 0)
@@ -75,11 +77,14 @@ int qcow2_check_references(struct qcow2_checker *ck, bool with_refcounts)
 		return -EFBIG;
 	}
 	qcow2_counts_free(&ck->counts);
+	ck->doubts.crossed = ck->doubts.tables = ck->doubts.empty = 0;
+	ck->doubts.nr_orphans = 0;
 	if ((ret = qcow2_counts_init(&ck->counts, ck->nr_clusters, q->refcount_order)) < 0 ||
 	    (ret = qcow2_check_count(ck, 0, q->cluster_size, true)) < 0 ||
 	    (ret = qcow2_check_l1(ck, q->l1_off, q->l1_size, true)) < 0 ||
 	    (ret = qcow2_check_meta(ck, with_refcounts)) < 0)
 		return ret;
+	ck->doubts.broken = ck->res->corruptions > before;
 	return with_refcounts ? qcow2_check_refblocks(ck) : 0;
 }
 
@@ -94,7 +99,7 @@ static int check_all(struct qcow2_checker *ck, struct bd_error *err)
 	ck->before.leaks = ck->res->leaks;
 	if (ret == 0)
 		ret = qcow2_check_compare(ck, 0);
-	if (ret == 0 && ck->fix)
+	if (ret == 0)
 		ret = qcow2_check_repair(ck);
 	if (ret == 0)
 		ret = qcow2_check_copied(ck);
@@ -120,5 +125,6 @@ int qcow2_check(struct bd_node *node, unsigned fix, struct bd_check *check, stru
 		return bd_fail(err, -EINVAL, "The image is open for information only");
 	ret = check_all(&ck, err);
 	qcow2_counts_free(&ck.counts);
+	free(ck.doubts.orphans);
 	return ret;
 }

@@ -6,6 +6,15 @@
 #include "blockdev/format/qcow2/check_counts.h"
 #include "blockdev/format/qcow2/header.h"
 
+/* What speaks against a repair: it would make damage final, or free what is still needed. */
+struct qcow2_doubts {
+	uint64_t crossed;            /* references to clusters that something else uses, too */
+	uint64_t tables, empty;      /* active L2 tables; those without an entry */
+	bool broken;                 /* entries that cannot be followed */
+	uint64_t *orphans;           /* clusters that are counted and not used; owned */
+	size_t nr_orphans, room;
+};
+
 struct qcow2_checker {
 	struct qcow2 *q;
 	struct bd_check *res;
@@ -17,6 +26,7 @@ struct qcow2_checker {
 	bool rebuild;                /* the refcount structures cannot be mended in place */
 	bool suspicious;             /* a COPIED mark may be wrong: look closer */
 	struct { uint64_t corruptions, leaks; } before; /* found before counts were compared */
+	struct qcow2_doubts doubts;
 };
 
 /* One line to the caller. */
@@ -39,6 +49,21 @@ int qcow2_check_refblocks(struct qcow2_checker *ck);
 int qcow2_check_compare(struct qcow2_checker *ck, unsigned fix);
 /* check_copied.c: COPIED marks of the active tables against counts on disk. */
 int qcow2_check_copied(struct qcow2_checker *ck);
+
+/* --- check_doubts.c -------------------------------------------------------------------------- */
+
+/*
+ * Host range [off, +len) is about to be counted for something that shares clusters with nothing:
+ * is one of them counted already?
+ */
+void qcow2_doubts_exclusive(struct qcow2_checker *ck, uint64_t off, uint64_t len);
+/* Cluster @cluster is counted on disk and nothing refers to it.  As many as fit are kept. */
+void qcow2_doubts_orphan(struct qcow2_checker *ck, uint64_t cluster);
+/*
+ * After the first comparison: look at the orphans, set lost_tables of the result.  True: a repair
+ * could lose guest data, which has been reported if one is wanted.
+ */
+bool qcow2_doubts_found(struct qcow2_checker *ck);
 
 /* --- check_reader.c: tables read ahead ------------------------------------------------------- */
 

@@ -42,6 +42,13 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 	return 0;
 }
 
+/* A table of its own: no two of them share a cluster, nor one with the guest's data. */
+static int count_meta(struct qcow2_checker *ck, uint64_t off, uint64_t len)
+{
+	qcow2_doubts_exclusive(ck, off, len);
+	return qcow2_check_count(ck, off, len, true);
+}
+
 static int check_snapshot(struct qcow2_checker *ck, const struct qcow2_snapshot *sn)
 {
 	if (sn->l1_off & (ck->q->cluster_size - 1)) {
@@ -72,7 +79,7 @@ static int check_snapshots(struct qcow2_checker *ck)
 		for (uint32_t i = 0; i < q->nb_snapshots && ret == 0; i++)
 			ret = check_snapshot(ck, &q->snapshots[i]);
 	}
-	return ret < 0 ? ret : qcow2_check_count(ck, q->snapshots_off, q->snapshots_size, true);
+	return ret < 0 ? ret : count_meta(ck, q->snapshots_off, q->snapshots_size);
 }
 
 struct bitmap_walk {
@@ -91,14 +98,14 @@ static int count_bits(struct qcow2_checker *ck, uint64_t entry)
 		ck->res->corruptions++;
 		return 0;
 	}
-	return off ? qcow2_check_count(ck, off, ck->q->cluster_size, true) : 0;
+	return off ? count_meta(ck, off, ck->q->cluster_size) : 0;
 }
 
 static int check_bitmap(const struct qcow2_bitmap *bitmap, void *user)
 {
 	struct bitmap_walk *w = user;
 	struct qcow2_checker *ck = w->ck;
-	int ret = qcow2_check_count(ck, bitmap->table_off, bitmap->table_size * UINT64_C(8), true);
+	int ret = count_meta(ck, bitmap->table_off, bitmap->table_size * UINT64_C(8));
 
 	for (uint32_t i = 0; i < bitmap->table_size && ret == 0; i += BITMAP_ENTRIES) {
 		size_t nr = min_u64(bitmap->table_size - i, BITMAP_ENTRIES);
@@ -124,7 +131,7 @@ static int check_bitmaps(struct qcow2_checker *ck)
 		return 0;
 	if (!buf)
 		return -ENOMEM;
-	ret = qcow2_check_count(ck, q->bitmaps.dir_off, q->bitmaps.dir_size, true);
+	ret = count_meta(ck, q->bitmaps.dir_off, q->bitmaps.dir_size);
 	if (ret == 0)
 		ret = qcow2_bitmaps_each(q, check_bitmap, &w, &why);
 	if (ret < 0) {
@@ -140,8 +147,8 @@ int qcow2_check_meta(struct qcow2_checker *ck, bool with_reftable)
 	int ret = check_snapshots(ck);
 
 	if (ret == 0 && with_reftable)
-		ret = qcow2_check_count(ck, q->reftable_off, q->reftable_size * UINT64_C(8), true);
+		ret = count_meta(ck, q->reftable_off, q->reftable_size * UINT64_C(8));
 	if (ret == 0)
-		ret = qcow2_check_count(ck, q->crypto_off, q->crypto_len, true);
+		ret = count_meta(ck, q->crypto_off, q->crypto_len);
 	return ret < 0 ? ret : check_bitmaps(ck);
 }

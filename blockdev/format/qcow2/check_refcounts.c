@@ -8,6 +8,16 @@
 #include "blockdev/base/cleanup.h"
 #include "blockdev/format/qcow2/check.h"
 
+/* Is table entry @i that of a neighbour again?  That takes no data along. */
+static bool is_repeated(const struct qcow2 *q, uint32_t i)
+{
+	uint32_t from = i > 64 ? i - 64 : 0;
+
+	while (from < i && q->reftable[from] != q->reftable[i])
+		from++;
+	return from < i;
+}
+
 int qcow2_check_refblocks(struct qcow2_checker *ck)
 {
 	struct qcow2 *q = ck->q;
@@ -38,6 +48,8 @@ int qcow2_check_refblocks(struct qcow2_checker *ck)
 		}
 		if (!entry)
 			continue;
+		if (!is_repeated(q, i))
+			qcow2_doubts_exclusive(ck, entry, q->cluster_size);
 		ret = qcow2_check_count(ck, entry, q->cluster_size, true);
 		if (ret < 0)
 			return ret;
@@ -111,6 +123,8 @@ static void mismatch(struct compare *cmp, uint64_t cluster, uint64_t disk, uint6
 		ck->res->corruptions++;
 	} else {
 		ck->res->leaks++;
+		if (!found && !cmp->fix)
+			qcow2_doubts_orphan(ck, cluster);
 	}
 }
 

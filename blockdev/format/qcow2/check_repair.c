@@ -56,6 +56,12 @@ int qcow2_check_repair(struct qcow2_checker *ck)
 	uint64_t corruptions = ck->res->corruptions, leaks = ck->res->leaks;
 	int ret;
 
+	if (qcow2_doubts_found(ck) && !(ck->fix & BD_FIX_FORCE)) {
+		ck->fix = 0;
+		return 0;
+	}
+	if (!ck->fix)
+		return 0;
 	if (!ck->rebuild)
 		return repair_in_place(ck);
 	if (!(ck->fix & BD_FIX_ERRORS)) {

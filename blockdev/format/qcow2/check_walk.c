@@ -6,6 +6,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/base/zero.h"
 #include "blockdev/format/qcow2/check.h"
 #include "blockdev/format/qcow2/entry.h"
 
@@ -34,6 +35,8 @@ static int flush_run(struct walk *w)
 
 	if (!w->run.nr)
 		return 0;
+	if (w->active)
+		qcow2_doubts_exclusive(ck, w->run.off, w->run.nr << bits);
 	if (end <= ck->file_len)
 		ret = qcow2_counts_add_run(&ck->counts, w->run.off >> bits, w->run.nr,
 					   w->run.single, &done);
@@ -197,6 +200,10 @@ static int walk_l2(struct walk *w, const uint8_t *table)
 	unsigned nr = 1u << q->l2_bits, step = q->l2_entry_size / 8;
 
 	w->next_off = 0;
+	if (w->active) {
+		w->ck->doubts.tables++;
+		w->ck->doubts.empty += bd_is_zero(table, q->cluster_size);
+	}
 	for (unsigned i = 0; i < nr; i++, at += step) {
 		struct qcow2_entry entry = { be64_get(at[0]), step > 1 ? be64_get(at[1]) : 0 };
 		int ret;
@@ -235,6 +242,8 @@ static int walk_table(struct walk *w, uint64_t entry, const uint8_t *table, int 
 		qcow2_check_say(ck, "ERROR found L1 entry with reserved bits set: %llx",
 				(unsigned long long)entry);
 	}
+	if (w->active)
+		qcow2_doubts_exclusive(ck, off, ck->q->cluster_size);
 	ret = qcow2_check_count(ck, off, ck->q->cluster_size,
 				w->active && entry & QCOW2_OFLAG_COPIED);
 	if (ret < 0)
@@ -281,6 +290,7 @@ int qcow2_check_l1(struct qcow2_checker *ck, uint64_t off, uint64_t entries, boo
 		return -ENOMEM;
 	if (!entries)
 		return 0;
+	qcow2_doubts_exclusive(ck, off, entries * 8);
 	ret = qcow2_check_count(ck, off, entries * 8, true);
 	if (ret < 0)
 		return ret;

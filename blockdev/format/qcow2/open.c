@@ -175,7 +175,7 @@ static int repair_dirty(struct qcow2 *q, struct bd_error *err)
 	if (!(flags & BD_O_RDWR) || flags & (BD_O_CHECK | BD_O_NO_IO) ||
 	    !(q->incompatible & QCOW2_INCOMPAT_DIRTY))
 		return 0;
-	ret = qcow2_check(q->node, BD_FIX_ERRORS | BD_FIX_LEAKS, &result, err);
+	ret = qcow2_check(q->node, QCOW2_FIX_DIRTY, &result, err);
 	if (ret < 0 || result.check_errors || result.corruptions)
 		return bd_fail(err, ret < 0 ? ret : -EIO, "Could not repair dirty image");
 	return 0;

@@ -140,6 +140,8 @@ int qcow2_create(struct bd_queue *queue, const char *filename, struct bd_opts *o
 		 struct bd_error *err);
 int qcow2_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
 		  struct bd_error *err);
+/* What is mended when an image that was not closed is opened: the machine has to start again. */
+#define QCOW2_FIX_DIRTY (BD_FIX_ERRORS | BD_FIX_LEAKS | BD_FIX_FORCE)
 int qcow2_check(struct bd_node *node, unsigned fix, struct bd_check *check, struct bd_error *err);
 int qcow2_info(struct bd_node *node, struct bd_info *info, struct bd_error *err);
 extern const struct bd_option qcow2_create_options[];

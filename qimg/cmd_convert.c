@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg convert: copy images into a new one of any format. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "blockdev/include/bitmap.h"
 #include "blockdev/include/copy.h"
@@ -13,7 +11,6 @@
 #include "qimg/convert.h"
 #include "qimg/image.h"
 #include "qimg/report.h"
-#include "qimg/stream.h"
 
 enum { MAX_SPARSE = 16 << 20, DEFAULT_SPARSE = 4096, MAX_PARALLEL = 16 };
 
@@ -184,7 +181,7 @@ static int copy(struct convert *convert)
 		.compress = values->compress,
 		.out_of_order = values->out_of_order,
 		.salvage = values->salvage,
-		.count_first = values->progress && !values->quiet,
+		.count_first = values->progress && !values->quiet && !convert->sends,
 		.progress = progress_update,
 		.warn = values->quiet ? NULL : warn_line,
 		.user = &progress,
@@ -199,39 +196,17 @@ static int copy(struct convert *convert)
 	return ret < 0;
 }
 
-/* A pipe takes the raw bytes, zeros written out, one source after the other. */
-static int copy_to_pipe(struct convert *convert)
+int convert_finish(struct convert *convert, int status)
 {
-	int fd = open(convert->name, O_WRONLY | O_CLOEXEC), status = 0;
-
-	if (fd < 0) {
-		report_error("Could not open '%s': %s", convert->name, strerror(errno));
-		return 1;
-	}
-	for (unsigned i = 0; i < convert->nr_src && !status; i++) {
-		uint64_t size = bd_size(convert->src[i]);
-
-		status = stream_range(convert->src[i], 0, size, fd) ||
-			 stream_zeros((CONVERT_SECTOR - size % CONVERT_SECTOR) % CONVERT_SECTOR,
-				      fd);
-	}
-	if (close(fd) < 0 && !status) {
-		report_error("Could not close '%s': %s", convert->name, strerror(errno));
+	if (image_close(convert->dst))
 		status = 1;
-	}
+	if (status)
+		signals_remove_now();
+	signals_keep();
 	return status;
 }
 
-static bool to_pipe(const struct convert *convert)
-{
-	const struct convert_values *values = convert->values;
-
-	return !strcmp(convert->format, "raw") && !values->target_image_opts &&
-	       !values->no_create && !values->options && !convert->has_backing &&
-	       !values->compress && stream_wanted(convert->name);
-}
-
-static int copy_to_image(struct convert *convert)
+int convert_to_image(struct convert *convert)
 {
 	int status = convert_open_target(convert);
 
@@ -244,13 +219,7 @@ static int copy_to_image(struct convert *convert)
 		status = copy(convert);
 	if (!status && convert->values->bitmaps)
 		status = convert_copy_bitmaps(convert);
-	if (image_close(convert->dst))
-		status = 1;
-	/* Half a copy is of no use: a file that was made for it goes. */
-	if (status)
-		signals_remove_now();
-	signals_keep();
-	return status;
+	return convert_finish(convert, status);
 }
 
 static void close_all(struct convert *convert)
@@ -271,11 +240,14 @@ static int convert_images(struct convert *convert, char **names)
 	convert->queue = image_queue(256);
 	if (!convert->queue)
 		return 1;
-	if (!open_sources(convert, names) && !convert_check_target(convert)) {
-		if (to_pipe(convert))
-			status = copy_to_pipe(convert);
+	if (convert_from_pipe(convert, names)) {
+		status = convert_to_pipe(convert) ? convert_send(convert, names[0]) :
+						    convert_receive(convert, names[0]);
+	} else if (!open_sources(convert, names) && !convert_check_target(convert)) {
+		if (convert_to_pipe(convert))
+			status = convert_send(convert, NULL);
 		else
-			status = copy_to_image(convert);
+			status = convert_to_image(convert);
 	}
 	close_all(convert);
 	return status;

@@ -29,6 +29,8 @@ struct convert {
 	uint64_t sparse_size, rate;    /* bytes; bytes per second */
 	unsigned parallel;
 	bool has_backing;              /* the target gets a backing file */
+	bool sends;                    /* standard output may be the target: it is not for us */
+	bool grows;                    /* the source's size is not known */
 };
 
 /* Check what is asked of the target before anything is created.  0, or 1: reported. */
@@ -39,5 +41,20 @@ int convert_open_target(struct convert *convert);
 int convert_check_bitmaps(struct convert *convert);
 /* Copy them into the target, where the data are already.  0, or 1: reported. */
 int convert_copy_bitmaps(struct convert *convert);
+
+/* --- pipes: convert_pipe.c ------------------------------------------------------------------- */
+
+/* Is the target something that cannot be sought? */
+bool convert_to_pipe(const struct convert *convert);
+/* Send there what the sources, or pipe @pipe if not NULL, hold.  0, or 1: reported. */
+int convert_send(struct convert *convert, const char *pipe);
+/* Copy the opened sources into the target file.  0, or 1: reported; then the file is removed. */
+int convert_to_image(struct convert *convert);
+/* Close the target; without success (@status not 0) remove what was made for it.  @status or 1. */
+int convert_finish(struct convert *convert, int status);
+/* Is the only source a pipe? */
+bool convert_from_pipe(const struct convert *convert, char **names);
+/* Create or open the target and fill it from pipe @name.  0, or 1: reported. */
+int convert_receive(struct convert *convert, const char *name);
 
 #endif

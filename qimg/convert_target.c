@@ -210,7 +210,7 @@ int convert_open_target(struct convert *convert)
 	if (convert->sparse_size)
 		flags |= BD_O_UNMAP;
 	/* With O_DIRECT the end of the file may have to move to a whole block. */
-	if (bd_cache_mode(image.cache, &cache) == 0 && (cache & BD_O_DIRECT))
+	if (convert->grows || (bd_cache_mode(image.cache, &cache) == 0 && (cache & BD_O_DIRECT)))
 		flags |= BD_O_RESIZE;
 	convert->dst = image_open(convert->queue, convert->name, &image, flags, "cache");
 	return !convert->dst || check_opened(convert);

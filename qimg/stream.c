@@ -35,7 +35,7 @@ bool stream_wanted(const char *name)
 	return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode);
 }
 
-static int write_all(int fd, const uint8_t *buf, size_t len)
+int stream_write(int fd, const uint8_t *buf, size_t len)
 {
 	while (len) {
 		ssize_t done = write(fd, buf, len);
@@ -61,7 +61,7 @@ int stream_zeros(uint64_t len, int fd)
 	while (len && !status) {
 		size_t part = len < sizeof(zeros) ? len : sizeof(zeros);
 
-		status = write_all(fd, zeros, part);
+		status = stream_write(fd, zeros, part);
 		len -= part;
 	}
 	return status;
@@ -132,7 +132,7 @@ static int run(struct ring *ring, uint64_t off, int fd)
 				     strerror(-ret));
 			return 1;
 		}
-		if (write_all(fd, slot->buf, slot->len))
+		if (stream_write(fd, slot->buf, slot->len))
 			return 1;
 		off += slot->len;
 		slot->busy = false;

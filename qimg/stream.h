@@ -14,6 +14,8 @@ bool stream_wanted(const char *name);
  * 0, or 1: reported.
  */
 int stream_range(struct bd_node *node, uint64_t off, uint64_t end, int fd);
+/* Write all of @buf to @fd.  0, or 1: reported. */
+int stream_write(int fd, const uint8_t *buf, size_t len);
 /* Write @len zero bytes to @fd.  0, or 1: reported. */
 int stream_zeros(uint64_t len, int fd);
 

@@ -182,6 +182,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (args.done)
 		return program_finish(0);
+	if (args.engine && !strcmp(args.engine, "native"))
+		args.how.flags |= BD_O_NATIVE_AIO;
 	if (!args.engine)
 		args.engine = getenv("QIMG_ENGINE");
 	if (bd_queue_new(args.engine, DEPTH, &io.queue, &err) < 0) {

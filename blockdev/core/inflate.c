@@ -69,6 +69,6 @@ int bd_inflate_start(struct request *req, struct reader *reader, const struct bd
 	};
 	io_event(ext->node->file, "read_compressed");
 	req->ops++;
-	io_submit(&rop->op);
+	io_op_submit(&rop->op);
 	return 1;
 }

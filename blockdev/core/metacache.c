@@ -216,7 +216,7 @@ static void read_table(struct meta_slot *slot, struct io_file *file, uint64_t of
 		.len = slot->cache->args.table_size, .iov = &slot->iov, .niov = 1,
 		.done = done, .user = slot,
 	};
-	io_submit(&slot->op);
+	io_op_submit(&slot->op);
 }
 
 static void load_from_image(struct meta_slot *slot)

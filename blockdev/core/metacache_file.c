@@ -348,7 +348,7 @@ void metacache_file_store(struct metacache_file *file, uint64_t off, const void 
 	};
 	store->busy = true;
 	file->busy++;
-	io_submit(&store->op);
+	io_op_submit(&store->op);
 }
 
 struct io_file *metacache_file_io(struct metacache_file *file)

@@ -82,7 +82,7 @@ static void write_slot(struct meta_slot *slot)
 	cache->stats.writes++;
 	if (cache->args.write_event)
 		io_event(cache->args.file, cache->args.write_event);
-	io_submit(&slot->op);
+	io_op_submit(&slot->op);
 }
 
 int metacache_write(struct metacache *cache, struct bd_wait *wait)

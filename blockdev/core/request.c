@@ -267,5 +267,5 @@ void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *fil
 		.iov = rop->iov, .niov = niov, .done = op_done, .user = rop,
 	};
 	rop->req->ops++;
-	io_submit(&rop->op);
+	io_op_submit(&rop->op);
 }

@@ -65,6 +65,7 @@ enum {
 	BD_O_DETECT_ZEROES = 1 << 12, /* writes of zero bytes become write-zeroes */
 	BD_O_DETECT_UNMAP = 1 << 13,  /* these may give host clusters back */
 	BD_O_NO_FOLLOW = 1 << 11,   /* never open a second file named by an image */
+	BD_O_NATIVE_AIO = 1 << 14,  /* aio=native was asked for: refused without BD_O_DIRECT */
 };
 
 struct bd_open_args {

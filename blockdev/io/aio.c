@@ -8,11 +8,10 @@
 #if CONFIG_AIO
 
 #include <errno.h>
-#include <linux/aio_abi.h>
+#include <libaio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "blockdev/io/engines.h"
@@ -20,7 +19,7 @@
 #include "blockdev/io/op.h"
 
 struct io_engine {
-	aio_context_t aio;
+	io_context_t aio;
 	int fd;                 /* eventfd: completions */
 	unsigned depth, inflight, queued;
 	struct iocb **batch;    /* queued and not yet submitted */
@@ -32,31 +31,10 @@ struct io_engine {
 	uint64_t syscalls;
 };
 
-/* The C library has no wrappers for these. */
-static int sys_setup(unsigned depth, aio_context_t *aio)
-{
-	return syscall(SYS_io_setup, depth, aio) < 0 ? -errno : 0;
-}
-
-static int sys_submit(aio_context_t aio, unsigned nr, struct iocb **batch)
-{
-	long ret = syscall(SYS_io_submit, aio, (long)nr, batch);
-
-	return ret < 0 ? -errno : (int)ret;
-}
-
-static int sys_getevents(struct io_engine *engine, bool wait, const struct timespec *ts)
-{
-	long ret = syscall(SYS_io_getevents, engine->aio, (long)wait, (long)engine->depth,
-			   engine->events, ts);
-
-	return ret < 0 ? -errno : (int)ret;
-}
-
 static void aio_close(struct io_engine *engine)
 {
 	if (engine->aio)
-		syscall(SYS_io_destroy, engine->aio);
+		io_destroy(engine->aio);
 	if (engine->fd >= 0)
 		close(engine->fd);
 	free(engine->batch);
@@ -79,7 +57,7 @@ static int set_up(struct io_engine *engine, unsigned depth)
 		return -ENOMEM;
 	for (; engine->nr_spare < depth; engine->nr_spare++)
 		engine->spare[engine->nr_spare] = &engine->cbs[engine->nr_spare];
-	ret = sys_setup(depth, &engine->aio);
+	ret = io_setup((int)depth, &engine->aio);
 	if (ret < 0)
 		return ret;
 	engine->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -124,16 +102,12 @@ static int aio_queue(struct io_engine *engine, struct io_op *op)
 	if (!engine->nr_spare)
 		return -EAGAIN;
 	cb = engine->spare[--engine->nr_spare];
-	*cb = (struct iocb){
-		.aio_data = (uintptr_t)op,
-		.aio_lio_opcode = step.verb == IO_STEP_READ ? IOCB_CMD_PREADV : IOCB_CMD_PWRITEV,
-		.aio_fildes = (uint32_t)step.fd,
-		.aio_buf = (uintptr_t)step.iov,
-		.aio_nbytes = (uint64_t)step.niov,
-		.aio_offset = (int64_t)step.off,
-		.aio_flags = IOCB_FLAG_RESFD,
-		.aio_resfd = (uint32_t)engine->fd,
-	};
+	if (step.verb == IO_STEP_READ)
+		io_prep_preadv(cb, step.fd, step.iov, step.niov, (long long)step.off);
+	else
+		io_prep_pwritev(cb, step.fd, step.iov, step.niov, (long long)step.off);
+	io_set_eventfd(cb, engine->fd);
+	cb->data = op;
 	engine->batch[engine->queued++] = cb;
 	return 0;
 }
@@ -141,7 +115,7 @@ static int aio_queue(struct io_engine *engine, struct io_op *op)
 /* The operation of @cb is over; its control block is free again. */
 static void finish(struct io_engine *engine, struct iocb *cb, int64_t raw)
 {
-	struct io_op *op = (struct io_op *)(uintptr_t)cb->aio_data;
+	struct io_op *op = cb->data;
 
 	op->raw = raw;
 	engine->spare[engine->nr_spare++] = cb;
@@ -152,7 +126,7 @@ static void finish(struct io_engine *engine, struct iocb *cb, int64_t raw)
 static void submit(struct io_engine *engine)
 {
 	while (engine->queued) {
-		int ret = sys_submit(engine->aio, engine->queued, engine->batch);
+		int ret = io_submit(engine->aio, (long)engine->queued, engine->batch);
 		unsigned taken = ret > 0 ? (unsigned)ret : 0;
 
 		engine->syscalls++;
@@ -186,14 +160,14 @@ static int aio_reap(struct io_engine *engine, unsigned wait_min, uint64_t timeou
 
 		if (!wait)
 			ts = (struct timespec){0};
-		nr = sys_getevents(engine, wait, wait && timeout_ns == UINT64_MAX ? NULL : &ts);
+		nr = io_getevents(engine->aio, wait, (long)engine->depth, engine->events,
+				  wait && timeout_ns == UINT64_MAX ? NULL : &ts);
 		engine->syscalls++;
 		if (nr > 0 && read(engine->fd, &count, sizeof(count)) < 0)
 			count = 0;
 	}
 	for (int i = 0; i < nr; i++)
-		finish(engine, (struct iocb *)(uintptr_t)engine->events[i].obj,
-		       engine->events[i].res);
+		finish(engine, engine->events[i].obj, (int64_t)engine->events[i].res);
 	if (nr > 0)
 		engine->inflight -= (unsigned)nr;
 	submit(engine);

@@ -2,9 +2,9 @@
 /*
  * Host operations, the engines that carry them out, and the context that drives one engine.
  *
- * An operation names a struct io_file.  io_submit() hands it to that file's driver: a local file
+ * An operation names a struct io_file.  io_op_submit() hands it to that file's driver: a local file
  * queues it on the context's engine, a filter may hold, change or forward it.  Whatever happens,
- * op->done() runs later, from io_ctx_poll(), never from inside io_submit().
+ * op->done() runs later, from io_ctx_poll(), never from inside io_op_submit().
  */
 #ifndef IO_ENGINE_H
 #define IO_ENGINE_H
@@ -116,11 +116,6 @@ struct io_timer {
 int io_ctx_new(const char *engine, unsigned depth, struct io_ctx **out, struct bd_error *err);
 void io_ctx_free(struct io_ctx *ctx);
 void io_op_submit(struct io_op *op);
-/* The name without "op" belongs to libaio too: it must not become a symbol of the library. */
-static inline void io_submit(struct io_op *op)
-{
-	io_op_submit(op);
-}
 /*
  * One turn: submit what is queued, collect, run timers and done() callbacks.
  * @wait: sleep until something completes, if anything (operation, work, timer) is pending.

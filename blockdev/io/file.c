@@ -212,7 +212,7 @@ static int run_blocking(struct io_op *op)
 
 	op->done = wake_up;
 	op->user = &finished;
-	io_submit(op);
+	io_op_submit(op);
 	while (!finished) {
 		/* The operation is on this stack: there is no way back from a broken engine. */
 		if (io_ctx_poll(op->file->ctx, true) < 0)

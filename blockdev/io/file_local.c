@@ -221,11 +221,10 @@ static int take_locking(struct bd_opts *opts, bool *locking, struct bd_error *er
 }
 
 /* The engine is the context's; the option only says what the user expects of it. */
-static int take_aio(struct bd_opts *opts, const struct io_ctx *ctx, unsigned flags,
-		    struct bd_error *err)
+static int take_aio(struct bd_opts *opts, unsigned flags, struct bd_error *err)
 {
 	__cleanup(free) char *text = bd_opts_take(opts, "aio");
-	bool native = ctx->eng->caps & IO_CAP_DIRECT_ONLY;
+	bool native = flags & BD_O_NATIVE_AIO;
 
 	if (text && strcmp(text, "threads") && strcmp(text, "native") && strcmp(text, "io_uring"))
 		return bd_fail(err, -EINVAL, "invalid parameter value: %s", text);
@@ -244,7 +243,7 @@ static int take_options(struct local *local, struct bd_opts *opts, struct bd_err
 	uint64_t batch;
 	int ret;
 
-	ret = take_aio(opts, file->ctx, file->flags, err);
+	ret = take_aio(opts, file->flags, err);
 	if (ret == 0)
 		ret = take_locking(opts, &local->locking, err);
 	if (ret == 0)

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Random operations by qimg-io and by the real qemu-io on twin images: same disk, both clean.
 
-usage: random_ops.py [--count N] [--ops N] [--seed N] [--engine NAME]
+usage: random_ops.py [--count N] [--ops N] [--seed N] [--engine NAME] [--jobs N]
 Prints one line per failing sequence (with its seed) and "N passed, N failed".
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import shutil
@@ -155,11 +156,27 @@ class Sequence:
             self.verify(layer)
 
 
+def play(seed, args, env):
+    """None, or what went wrong."""
+    folder = tempfile.mkdtemp(prefix="qimg-diff-", dir=SCRATCH)
+    keep = False
+    try:
+        Sequence(seed, args.ops, folder, env).play()
+        return None
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        keep = args.keep
+        return "seed %d: %s%s" % (seed, error, "\nkept: " + folder if keep else "")
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--ops", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--engine")
     parser.add_argument("--keep", action="store_true", help="keep the images of a failure")
     args = parser.parse_args()
@@ -167,17 +184,12 @@ def main():
     if args.engine:
         env["QIMG_ENGINE"] = args.engine
     failed = 0
-    for seed in range(args.seed, args.seed + args.count):
-        folder = tempfile.mkdtemp(prefix="qimg-diff-", dir=SCRATCH)
-        try:
-            Sequence(seed, args.ops, folder, env).play()
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
-            failed += 1
-            print("seed %d: %s" % (seed, error), flush=True)
-            if args.keep:
-                print("kept: %s" % folder)
-                continue
-        shutil.rmtree(folder, ignore_errors=True)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for text in pool.map(lambda seed: play(seed, args, env),
+                             range(args.seed, args.seed + args.count)):
+            if text:
+                failed += 1
+                print(text, flush=True)
     print("%d passed, %d failed" % (args.count - failed, failed))
     return failed > 0
 

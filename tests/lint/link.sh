@@ -20,7 +20,7 @@ layer() {
 	[ -n "$(echo $files)" ] || return 0
 	nm -g $files | awk -v name="$name" '
 		/:$/ { file = $0 }
-		$1 == "U" && $2 !~ /^io_(uring_|setup$|destroy$|getevents$|cancel$)/ && $2 ~ /^(bd|io|qcow2|metacache|luks)_/ { want[$2] = file }
+		$1 == "U" && $2 !~ /^io_(uring_|setup$|destroy$|submit$|getevents$)/ && $2 ~ /^(bd|io|qcow2|metacache|luks)_/ { want[$2] = file }
 		$3 != "" { have[$3] = 1 }
 		END {
 			for (s in want)

@@ -231,11 +231,11 @@ START_TEST(fault_breakpoints)
 	ck_assert_int_eq(ops->breakpoint(file, "write_aio", "A"), 0);
 	ck_assert(!ops->is_suspended(file, "A"));
 	io_event(file, "write_aio");
-	io_submit(&op[0]);
+	io_op_submit(&op[0]);
 	ck_assert(ops->is_suspended(file, "A"));
 	/* It holds one only. */
 	io_event(file, "write_aio");
-	io_submit(&op[1]);
+	io_op_submit(&op[1]);
 	while (!done[1])
 		ck_assert_int_ge(io_ctx_poll(ctx, true), 0);
 	ck_assert(!done[0]);
@@ -247,7 +247,7 @@ START_TEST(fault_breakpoints)
 		ck_assert_int_ge(io_ctx_poll(ctx, true), 0);
 	ck_assert_int_eq(ops->resume(file, "A"), -ENOENT);
 	ck_assert_int_eq(ops->breakpoint(file, "pwritev", "C"), 0);
-	io_submit(&op[0]);
+	io_op_submit(&op[0]);
 	ck_assert(ops->is_suspended(file, "C"));
 	ops->remove_break(file, "C");
 	while (done[0] < 2)

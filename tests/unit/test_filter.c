@@ -53,7 +53,7 @@ static void load_submit(struct load *load, struct io_op *op)
 			      .off = off, .len = load->len, .iov = &load->iov, .niov = 1,
 			      .done = load_done, .user = load };
 	load->next = off + load->len;
-	io_submit(op);
+	io_op_submit(op);
 }
 
 static uint64_t run_load(struct io_file *file, uint64_t len, bool random, bool write, int depth)

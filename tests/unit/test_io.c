@@ -121,7 +121,7 @@ static void run_many(struct io_file *file, struct many *many, int nr, enum io_ki
 					     .len = sizeof(many[i].buf), .iov = &many[i].iov,
 					     .niov = 1, .done = many_done };
 		many[i].left = &left;
-		io_submit(&many[i].op);
+		io_op_submit(&many[i].op);
 	}
 	while (left)
 		ck_assert_int_gt(io_ctx_poll(ctx, true), 0);
@@ -171,7 +171,7 @@ static int run_op(struct io_op *op)
 
 	op->done = flag_done;
 	op->user = &finished;
-	io_submit(op);
+	io_op_submit(op);
 	ck_assert(!finished);
 	while (!finished)
 		ck_assert_int_ge(io_ctx_poll(ctx, true), 0);
@@ -278,7 +278,7 @@ START_TEST(engine_wakes)
 		poll.fd = fd;
 		poll.done = flag_done;
 		poll.user = &readable;
-		io_submit(&poll);
+		io_op_submit(&poll);
 		io_ctx_poll(ctx, false);
 		ck_assert(!readable);
 		ck_assert_int_eq(io_pflush(file), 0);

@@ -45,7 +45,7 @@ static void submit(struct qcow2_ahead *a, struct slot *slot, uint64_t off)
 		.done = done,
 		.user = slot,
 	};
-	io_submit(&slot->op);
+	io_op_submit(&slot->op);
 }
 
 static void fill(struct qcow2_ahead *a)

@@ -81,7 +81,7 @@ static void punch(struct qcow2 *q, uint64_t cluster, uint64_t nr)
 		.kind = IO_DISCARD, .file = q->node->data, .off = cluster << q->cluster_bits,
 		.len = nr << q->cluster_bits, .done = punched, .user = a,
 	};
-	io_submit(&a->op);
+	io_op_submit(&a->op);
 }
 
 /* Clusters from @cluster on, at most @max, whose count is 1 like (or unlike) the first's. */

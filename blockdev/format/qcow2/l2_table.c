@@ -41,7 +41,7 @@ static void transfer(struct qcow2 *q, enum io_kind kind, uint64_t off, const cha
 	a->l2_op = (struct io_op){.kind = kind, .flags = IO_META, .file = q->node->file,
 				  .off = off, .len = q->cluster_size, .iov = &a->l2_iov,
 				  .niov = 1, .done = op_done, .user = q};
-	io_submit(&a->l2_op);
+	io_op_submit(&a->l2_op);
 }
 
 static void over(struct qcow2 *q)

@@ -37,7 +37,7 @@ static void flush_file(struct qcow2 *q, struct io_file *file, void (*done)(struc
 {
 	q->node->stats.barriers++;
 	q->alloc->op = (struct io_op){.kind = IO_FLUSH, .file = file, .done = done, .user = q};
-	io_submit(&q->alloc->op);
+	io_op_submit(&q->alloc->op);
 }
 
 static void data_flushed(struct io_op *op)
@@ -93,7 +93,7 @@ static int write_table(struct qcow2 *q, const uint64_t *table, uint64_t entries,
 	a->op = (struct io_op){.kind = IO_WRITE, .flags = IO_META, .file = q->node->file,
 			       .off = off + first * 512, .len = nr * 512, .iov = &a->iov,
 			       .niov = 1, .done = op_done, .user = q};
-	io_submit(&a->op);
+	io_op_submit(&a->op);
 	return 0;
 }
 

@@ -89,7 +89,7 @@ void io_filter_forward(struct io_file *file, struct io_op *op,
 	fwd->above = op;
 	fwd->file = file;
 	fwd->after = after;
-	io_submit(&fwd->op);
+	io_op_submit(&fwd->op);
 }
 
 int64_t io_filter_length(struct io_file *file)

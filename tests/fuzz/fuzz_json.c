@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Any text behind "json:" as the name of an image, in an empty folder. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blockdev/include/blockdev.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void no_report(const char *line, void *user)
+{
+	(void)line;
+	(void)user;
+}
+
+/* Names lead nowhere: the root of this process is a folder that no longer exists. */
+static void leave_files(void)
+{
+	char folder[] = "/tmp/qimg-fuzz.XXXXXX";
+
+	if (!mkdtemp(folder) || chdir(folder) < 0 || rmdir(folder) < 0)
+		abort();
+	if (chroot(".") < 0)
+		perror("fuzz_json: names can lead to files: chroot");
+}
+
+static struct bd_queue *the_queue(void)
+{
+	static struct bd_queue *queue;
+
+	if (!queue) {
+		bd_set_report(no_report, NULL);
+		if (bd_queue_new("sync", 4, &queue, NULL) < 0)
+			abort();
+		leave_files();
+	}
+	return queue;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bd_open_args args = { .flags = BD_O_NO_FOLLOW | BD_O_NO_BACKING };
+	struct bd_queue *queue = the_queue();
+	struct bd_error err = { 0 };
+	struct bd_node *node = NULL;
+	char *name = malloc(size + 6);
+	int ret;
+
+	if (!name)
+		return 0;
+	memcpy(name, "json:", 5);
+	memcpy(name + 5, data, size);
+	name[size + 5] = '\0';
+	args.filename = name;
+	ret = bd_open(queue, &args, &node, &err);
+	/* A failure has a text, and no node. */
+	if ((ret < 0) != (node == NULL) || (ret < 0 && !err.msg[0]))
+		abort();
+	bd_close(node);
+	free(name);
+	return 0;
+}

@@ -21,6 +21,7 @@ void bd_node_free(struct bd_node *node)
 {
 	if (!node)
 		return;
+	list_del(&node->slow_link);
 	if (node->data != node->file)
 		io_close(node->data);
 	io_close(node->file);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text behind "json:" as the name of an image, in an empty folder. */
-#include <stdio.h>
+/* Any text behind "json:" as the name of an image; no '/', so that it leads to no other folder. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "blockdev/include/blockdev.h"
 
@@ -15,17 +13,6 @@ static void no_report(const char *line, void *user)
 	(void)user;
 }
 
-/* Names lead nowhere: the root of this process is a folder that no longer exists. */
-static void leave_files(void)
-{
-	char folder[] = "/tmp/qimg-fuzz.XXXXXX";
-
-	if (!mkdtemp(folder) || chdir(folder) < 0 || rmdir(folder) < 0)
-		abort();
-	if (chroot(".") < 0)
-		perror("fuzz_json: names can lead to files: chroot");
-}
-
 static struct bd_queue *the_queue(void)
 {
 	static struct bd_queue *queue;
@@ -34,7 +21,6 @@ static struct bd_queue *the_queue(void)
 		bd_set_report(no_report, NULL);
 		if (bd_queue_new("sync", 4, &queue, NULL) < 0)
 			abort();
-		leave_files();
 	}
 	return queue;
 }
@@ -53,6 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(name, "json:", 5);
 	memcpy(name + 5, data, size);
 	name[size + 5] = '\0';
+	if (strchr(name, '/') || strcasestr(name, "u002f")) {
+		free(name);
+		return 0;
+	}
 	args.filename = name;
 	ret = bd_open(queue, &args, &node, &err);
 	/* A failure has a text, and no node. */

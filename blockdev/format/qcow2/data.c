@@ -118,16 +118,18 @@ static int write_back(struct qcow2 *q)
 {
 	int ret, first = 0;
 
-	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
-		return 0;
-	/* Nothing more is written to a damaged image: what was not flushed is lost, no more. */
+	/* A damaged image gets its mark and nothing else: what was not flushed is lost, no more. */
 	if (q->node->corrupt)
+		return qcow2_slow(q->node);
+	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
 		return 0;
 	ret = qcow2_track_stop(q);
 	if (ret == 0)
 		ret = qcow2_flush_all(q);
 	if (ret == 0 && q->alloc->packed)
 		ret = round_file_up(q);
+	if (q->node->corrupt)
+		return qcow2_slow(q->node);
 	first = ret;
 	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DIRTY) {
 		q->incompatible &= ~(uint64_t)QCOW2_INCOMPAT_DIRTY;

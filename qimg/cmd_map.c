@@ -2,17 +2,20 @@
 /* qimg map: where each range of the guest disk lies. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "qimg/command.h"
 #include "qimg/image.h"
+#include "qimg/map_picture.h"
 #include "qimg/report.h"
 
 enum { BATCH = 64 };
 
 struct map_values {
 	struct image_values image;
-	const char *output, *start, *length;
+	const char *output, *start, *length, *svg;
+	bool picture;
 };
 
 static const struct opt map_opts[] = {
@@ -25,6 +28,10 @@ static const struct opt map_opts[] = {
 	  "how many bytes to describe" },
 	{ NULL, "output", NULL, OPT_TEXT, offsetof(struct map_values, output), "OFMT",
 	  "human or json" },
+	{ NULL, "picture", NULL, OPT_FLAG, offsetof(struct map_values, picture), NULL,
+	  "draw the disk with letters" },
+	{ NULL, "svg", NULL, OPT_TEXT, offsetof(struct map_values, svg), "FILE",
+	  "draw the disk into an SVG file" },
 	OPT_COMMON_SHARE(struct map_values),
 	{ 0 },
 };
@@ -137,6 +144,37 @@ static int walk(struct bd_node *node, uint64_t start, uint64_t end, bool json)
 	return print_entry(&last, json, true);
 }
 
+static int list(struct bd_node *node, uint64_t start, uint64_t end, bool json)
+{
+	if (json)
+		putchar('[');
+	else
+		printf("%-16s%-16s%-16s%s\n", "Offset", "Length", "Mapped to", "File");
+	return walk(node, start, end, json);
+}
+
+/* Letters fit on a terminal; a file has room for more. */
+static int draw(struct bd_node *node, uint64_t start, uint64_t end,
+		const struct map_values *values)
+{
+	struct picture letters = { .start = start, .end = end, .cols = 64 };
+	struct picture squares = { .start = start, .end = end, .cols = 128 };
+	int status = 0;
+
+	if (values->picture) {
+		status = picture_collect(node, &letters, 8);
+		if (!status)
+			picture_print(&letters);
+		free(letters.cells);
+	}
+	if (values->svg && !status) {
+		status = picture_collect(node, &squares, 32) ||
+			 picture_svg(&squares, values->svg, bd_filename(node));
+		free(squares.cells);
+	}
+	return status;
+}
+
 static int map_image(const char *name, const struct map_values *values, bool json,
 		     uint64_t start, uint64_t max)
 {
@@ -155,11 +193,10 @@ static int map_image(const char *name, const struct map_values *values, bool jso
 	end = bd_size(node);
 	if (start <= end && max < end - start)
 		end = start + max;
-	if (json)
-		putchar('[');
+	if (values->picture || values->svg)
+		status = draw(node, start < end ? start : end, end, values);
 	else
-		printf("%-16s%-16s%-16s%s\n", "Offset", "Length", "Mapped to", "File");
-	status = walk(node, start, end, json);
+		status = list(node, start, end, json);
 	bd_close(node);
 	bd_queue_free(queue);
 	return status;

@@ -105,6 +105,12 @@ static int by_format(struct request *req)
 		ret = ops->discard(node, &off, &len, &req->wait);
 	if (ret == 0)
 		return 0;
+	if (ret == -EAGAIN) {
+		bd_range_release(&req->range, req->queue);
+		req->state = ST_LOCK;
+		bd_slow_park(req);
+		return 0;
+	}
 	if (ret == -ENOTSUP && req->kind == REQ_ZERO &&
 	    !(req->pub.flags & BD_REQ_NO_FALLBACK)) {
 		req->zero_part = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handing out host clusters: first fit from a moving hint, whole runs where they are free. */
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 #include <errno.h>
 
@@ -20,6 +21,7 @@ static uint64_t count_max(const struct qcow2 *q)
 
 void qcow2_reftable_set(struct qcow2 *q, uint64_t idx, uint64_t off)
 {
+	qcow2_overlap_move(q, q->reftable[idx] & QCOW2_OFFSET_MASK, off, QCOW2_OL_REFCOUNT_BLOCK);
 	q->reftable[idx] = off;
 	q->reftable_dirty[idx / 64] = 1;
 	q->reftable_is_dirty = true;
@@ -33,6 +35,9 @@ static int make_block(struct qcow2 *q, uint64_t idx, struct bd_wait *wait, struc
 
 	if (idx == 0)
 		return bd_corrupt(q->node, "No refcount block for the image header");
+	ret = qcow2_overlap_check(q, off, q->cluster_size, 0);
+	if (ret < 0)
+		return ret;
 	ret = metacache_get_new(q->refcount_cache, off, wait, slot);
 	if (ret > 0)
 		ret = qcow2_table_gate(q, wait);
@@ -50,6 +55,7 @@ int qcow2_refblock_get(struct qcow2 *q, uint64_t cluster, bool make, struct bd_w
 {
 	uint64_t idx = cluster >> block_bits(q);
 	uint64_t off;
+	int ret;
 
 	if (idx >= q->reftable_size) {
 		q->alloc->want_table = idx + 1;
@@ -61,7 +67,8 @@ int qcow2_refblock_get(struct qcow2 *q, uint64_t cluster, bool make, struct bd_w
 	if (off & (q->cluster_size - 1))
 		return bd_corrupt(q->node, "Refblock offset %#llx unaligned (reftable index: "
 				  "%#llx)", (unsigned long long)off, (unsigned long long)idx);
-	return metacache_get(q->refcount_cache, off, wait, slot);
+	ret = qcow2_overlap_check(q, off, q->cluster_size, QCOW2_OL_REFCOUNT_BLOCK);
+	return ret < 0 ? ret : metacache_get(q->refcount_cache, off, wait, slot);
 }
 
 /* Length of the free run at @cluster inside its block, at most @want. */

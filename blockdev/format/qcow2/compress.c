@@ -9,6 +9,7 @@
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/codec.h"
 #include "blockdev/format/qcow2/entry.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len)
 {
@@ -90,6 +91,9 @@ int qcow2_plan_compressed(struct bd_node *node, struct bd_plan *plan, uint32_t l
 		return -EIO; /* like QEMU: not over a cluster that is allocated */
 	ret = place(q, len, wait, &plan->host_off);
 	if (ret <= 0)
+		return ret;
+	ret = qcow2_overlap_check(q, plan->host_off, len, 0);
+	if (ret < 0)
 		return ret;
 	plan->priv[PRIV_KIND] = PLAN_PACKED;
 	plan->priv[PRIV_NR] = len;

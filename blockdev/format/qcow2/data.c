@@ -9,6 +9,7 @@
 #include "blockdev/core/report.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/bitmap.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 const struct bd_write_ops qcow2_write_ops = {
 	.plan = qcow2_tracked_plan,
@@ -153,6 +154,7 @@ int qcow2_data_stop(struct qcow2 *q)
 	if (q->alloc)
 		free(q->alloc->runs);
 	free(q->alloc);
+	qcow2_overlap_free(q);
 	qcow2_track_free(q);
 	free(q->l1_dirty);
 	free(q->reftable_dirty);

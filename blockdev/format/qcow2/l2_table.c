@@ -10,6 +10,7 @@
 #include "blockdev/core/queue.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/entry.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 static void step(struct qcow2 *q);
 
@@ -63,6 +64,9 @@ static int alloc(struct qcow2 *q)
 	int ret = qcow2_alloc_run(q, 1, &a->l2_wait, &a->l2_new, &got);
 
 	if (ret <= 0)
+		return ret;
+	ret = qcow2_overlap_check(q, a->l2_new, q->cluster_size, 0);
+	if (ret < 0)
 		return ret;
 	if (posix_memalign((void **)&a->l2_buf, 4096, q->cluster_size)) {
 		a->l2_buf = NULL;
@@ -155,9 +159,16 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 int qcow2_slice_own(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice)
 {
 	uint64_t idx = qcow2_l1_idx(q, off);
-	int ret = idx < q->l1_size ? qcow2_l2_own(q, idx, wait) : -EIO;
+	int ret = -EAGAIN;
+
+	if (!wait || qcow2_overlap_ready(q))
+		ret = idx < q->l1_size ? qcow2_l2_own(q, idx, wait) : -EIO;
 
 	if (ret <= 0)
+		return ret;
+	ret = qcow2_overlap_check(q, q->l1[idx] & QCOW2_OFFSET_MASK, q->cluster_size,
+				  QCOW2_OL_ACTIVE_L2);
+	if (ret < 0)
 		return ret;
 	return metacache_get(q->l2_cache, qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off),
 			     wait, slice);

@@ -8,6 +8,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/entry.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 /* How a cluster can take the bytes [first, last] of itself. */
 enum place { IN_PLACE, REUSE, NEW, COPY };
@@ -127,6 +128,11 @@ static int decide(struct qcow2 *q, struct bd_plan *plan, const struct span *span
 			return ret;
 	}
 	nr = plan->priv[PRIV_NR];
+	if (q->node->data == q->node->file) {
+		ret = qcow2_overlap_check(q, plan->priv[PRIV_HOST], nr << q->cluster_bits, 0);
+		if (ret < 0)
+			return ret;
+	}
 	plan->priv[PRIV_KIND] = place == IN_PLACE ? PLAN_IN_PLACE
 			      : place == REUSE ? PLAN_REUSE : PLAN_NEW;
 	plan->priv[PRIV_FULL] = place == COPY;

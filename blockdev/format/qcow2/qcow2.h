@@ -91,6 +91,7 @@ struct qcow2 {
 	bool discard_passthrough[3];  /* request, snapshot, other */
 	bool discard_no_unref;
 	unsigned overlap_check;       /* set of QCOW2_OL_* */
+	struct qcow2_overlap *overlap; /* overlap.c; NULL: not gathered */
 	uint64_t l2_cache_size, refcount_cache_size; /* bytes */
 	uint32_t l2_slice_size;       /* bytes */
 	uint32_t cache_clean_interval; /* seconds */

@@ -11,6 +11,7 @@
 #include "blockdev/core/metacache_file.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/layout.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 int qcow2_verb_begin(struct qcow2 *q, struct bd_error *err)
 {
@@ -18,6 +19,7 @@ int qcow2_verb_begin(struct qcow2 *q, struct bd_error *err)
 			(q->node->data != q->node->file ? QCOW2_AUTOCLEAR_RAW_DATA : 0);
 	int ret;
 
+	qcow2_overlap_free(q);
 	if (q->l2_second)
 		metacache_file_invalidate(q->l2_second);
 	ret = qcow2_flush_all(q);
@@ -73,6 +75,7 @@ int qcow2_rewrite_begin(struct qcow2_rewrite *rw, struct qcow2 *q)
 		.q = q, .l1_size = q->l1_size, .l1_off = q->l1_off, .size = q->node->size,
 		.nb_snapshots = q->nb_snapshots, .snapshots_off = q->snapshots_off,
 	};
+	qcow2_overlap_free(q);
 	length = io_length(q->node->file);
 	if (ret < 0 || length < 0)
 		return ret < 0 ? ret : (int)length;

@@ -8,6 +8,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/core/queue.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 enum { ENTRIES_PER_SECTOR = 64, SECTORS_MAX = 256 };
 
@@ -308,6 +309,8 @@ int qcow2_table_gate(struct qcow2 *q, struct bd_wait *wait)
 
 void qcow2_l1_set(struct qcow2 *q, uint64_t idx, uint64_t entry)
 {
+	qcow2_overlap_move(q, q->l1[idx] & QCOW2_OFFSET_MASK, entry & QCOW2_OFFSET_MASK,
+			   QCOW2_OL_ACTIVE_L2);
 	q->l1[idx] = entry;
 	q->l1_dirty[idx / ENTRIES_PER_SECTOR] = 1;
 	q->l1_is_dirty = true;

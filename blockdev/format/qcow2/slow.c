@@ -9,6 +9,7 @@
 #include "blockdev/core/metacache_file.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/bitmap.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 /* Before anything changes: the dirty mark goes on, bits only others understand go off. */
 int qcow2_first_write(struct bd_node *node, struct bd_error *err)
@@ -18,6 +19,7 @@ int qcow2_first_write(struct bd_node *node, struct bd_error *err)
 	uint64_t incompatible = q->incompatible, autoclear = q->autoclear;
 	int ret;
 
+	qcow2_overlap_free(q);
 	if (q->l2_second)
 		metacache_file_invalidate(q->l2_second);
 	if (q->version < 3)
@@ -158,6 +160,7 @@ static int grow_table(struct qcow2 *q)
 	q->reftable_clusters = (uint32_t)new.clusters;
 	q->reftable_off = off;
 	qcow2_free_later(q, old_off, old_len, QCOW2_FREE_OTHER);
+	qcow2_overlap_free(q);
 	return 0;
 }
 
@@ -176,6 +179,12 @@ int qcow2_slow(struct bd_node *node)
 
 	if (node->corrupt)
 		return mark_corrupt(q);
+	if (!qcow2_overlap_ready(q)) {
+		int ret = qcow2_overlap_build(q);
+
+		if (ret < 0)
+			return ret;
+	}
 	if (q->alloc->want_table > q->reftable_size)
 		return grow_table(q);
 	return 0;

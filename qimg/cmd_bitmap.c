@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "qimg/bitmap_list.h"
 #include "qimg/command.h"
 #include "qimg/image.h"
 #include "qimg/report.h"
@@ -11,7 +12,8 @@
 struct bitmap_values {
 	struct image_values image;
 	char *steps;
-	const char *granularity, *source, *source_format;
+	const char *granularity, *source, *source_format, *output;
+	bool list, remove_all;
 };
 
 #define STEP(name, arg, help) \
@@ -24,6 +26,12 @@ static const struct opt bitmap_opts[] = {
 	STEP("enable", NULL, "let writers keep it up to date"),
 	STEP("disable", NULL, "let it be as it is"),
 	STEP("merge", "BITMAP", "add what is set in another bitmap"),
+	{ NULL, "remove-all", NULL, OPT_FLAG, offsetof(struct bitmap_values, remove_all), NULL,
+	  "remove all bitmaps; no BITMAP is given" },
+	{ NULL, "list", NULL, OPT_FLAG, offsetof(struct bitmap_values, list), NULL,
+	  "list all bitmaps; no BITMAP is given" },
+	{ NULL, "output", NULL, OPT_TEXT, offsetof(struct bitmap_values, output), "OFMT",
+	  "human or json, for the list" },
 	{ "g", "granularity", NULL, OPT_TEXT, offsetof(struct bitmap_values, granularity), "SIZE",
 	  "bytes per bit of a new bitmap (default: the cluster size, 4k to 64k)" },
 	{ "b", "source-file", NULL, OPT_TEXT, offsetof(struct bitmap_values, source), "FILE",
@@ -98,7 +106,10 @@ static int check(const struct bitmap_values *values, int nr_operands)
 {
 	const char *text = NULL;
 
-	if (!values->steps)
+	if (values->list || values->remove_all)
+		text = values->steps || values->list == values->remove_all || nr_operands != 1 ?
+		       "--list and --remove-all stand alone, with one image file name" : NULL;
+	else if (!values->steps)
 		text = "Need at least one of --add, --remove, --clear, --enable, --disable, or "
 		       "--merge";
 	else if (values->granularity && !has_step(values->steps, "add"))
@@ -112,6 +123,39 @@ static int check(const struct bitmap_values *values, int nr_operands)
 	if (text)
 		report_error("%s", text);
 	return text != NULL;
+}
+
+static int remove_all(struct bd_node *node)
+{
+	struct bd_bitmap_info *list = NULL;
+	struct bd_error err = { 0 };
+	size_t nr = 0;
+	int ret = bd_bitmaps_get(node, &list, &nr, &err);
+
+	if (ret < 0)
+		report_failure(&err, "%s", "");
+	for (size_t i = 0; i < nr && ret == 0; i++) {
+		ret = bd_bitmap_remove(node, list[i].name, &err);
+		if (ret < 0)
+			report_failure(&err, "Operation remove on bitmap %s failed: ",
+				       list[i].name);
+	}
+	bd_bitmaps_free(list, nr);
+	return ret < 0;
+}
+
+/* What concerns all bitmaps. */
+static int run_on_all(struct bd_queue *queue, const struct bitmap_values *values, const char *name)
+{
+	unsigned flags = BD_O_NO_BACKING | (values->list ? 0 : BD_O_RDWR);
+	struct bd_node *node = image_open(queue, name, &values->image, flags, "cache");
+	const bool json = values->output && !strcmp(values->output, "json");
+	int status;
+
+	if (!node)
+		return 1;
+	status = values->list ? bitmap_list(node, json) : remove_all(node);
+	return image_close(node) ? 1 : status;
 }
 
 static int open_and_run(struct bitmap_job *job, struct bd_queue *queue, const char *name)
@@ -138,25 +182,31 @@ static int run(struct invocation *inv)
 	const struct bitmap_values *values = inv->values;
 	struct bitmap_job job = { .values = values };
 	struct bd_queue *queue;
+	bool json;
 	int status;
 
 	if (values->granularity &&
 	    opts_size("granularity", values->granularity, 0, INT64_MAX, &job.granularity))
 		return 1;
-	if (check(values, inv->nr_operands) || image_conflict(&values->image))
+	if (opts_output(values->output, &json) || check(values, inv->nr_operands) ||
+	    image_conflict(&values->image))
 		return 1;
-	job.name = inv->operands[1];
 	queue = image_queue(64);
 	if (!queue)
 		return 1;
-	status = open_and_run(&job, queue, inv->operands[0]);
+	if (values->steps) {
+		job.name = inv->operands[1];
+		status = open_and_run(&job, queue, inv->operands[0]);
+	} else {
+		status = run_on_all(queue, values, inv->operands[0]);
+	}
 	bd_queue_free(queue);
 	return status;
 }
 
 const struct command cmd_bitmap = {
 	.name = "bitmap",
-	.operands = "FILE BITMAP",
+	.operands = "FILE [BITMAP]",
 	.summary = "Add, change or remove persistent bitmaps",
 	.opts = bitmap_opts,
 	.values_size = sizeof(struct bitmap_values),

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg commit: write an image's changes into its backing file. */
+#include <jansson.h>
 #include <stdio.h>
 
 #include "blockdev/include/chain.h"
 #include "qimg/command.h"
 #include "qimg/image.h"
+#include "qimg/info_print.h"
 #include "qimg/report.h"
 
 struct commit_values {
 	struct image_values image;
-	const char *base, *rate;
+	const char *base, *rate, *output;
 	bool drop, progress, quiet;
 };
 
@@ -27,10 +29,12 @@ static const struct opt commit_opts[] = {
 	{ "d", "drop", NULL, OPT_FLAG, offsetof(struct commit_values, drop), NULL,
 	  "the image is to be thrown away: do not empty it" },
 	OPT_COMMON_PROGRESS(struct commit_values),
+	OPT_COMMON_OUTPUT(struct commit_values),
 	{ 0 },
 };
 
-static int commit(struct bd_node *node, const struct commit_values *values, uint64_t rate)
+static int commit(struct bd_node *node, const struct commit_values *values, uint64_t rate,
+		  bool json)
 {
 	struct progress progress;
 	struct bd_error err = { 0 };
@@ -44,7 +48,7 @@ static int commit(struct bd_node *node, const struct commit_values *values, uint
 	};
 	int ret;
 
-	progress_begin(&progress, values->progress && !values->quiet, 1);
+	progress_begin(&progress, values->progress && !values->quiet && !json, 1);
 	ret = bd_commit(&args, &err);
 	progress_end(&progress);
 	if (ret < 0)
@@ -52,15 +56,54 @@ static int commit(struct bd_node *node, const struct commit_values *values, uint
 	return ret < 0;
 }
 
+/* What will have been done; the images are closed when it is printed.  NULL: out of memory. */
+static json_t *describe(struct bd_node *node, const struct commit_values *values)
+{
+	struct bd_node *base = bd_backing(node);
+	json_t *json = json_object();
+
+	json_object_set_new(json, "filename", json_text(bd_filename(node)));
+	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	if (values->base || base)
+		json_object_set_new(json, "base", json_text(values->base ? values->base :
+							    bd_filename(base)));
+	json_object_set_new(json, "emptied", json_boolean(!values->drop && !values->base));
+	return json;
+}
+
+static int open_and_commit(struct bd_queue *queue, const char *name,
+			   const struct commit_values *values, uint64_t rate, bool json)
+{
+	struct bd_node *node = image_open(queue, name, &values->image, BD_O_RDWR | BD_O_UNMAP,
+					  "cache");
+	json_t *result;
+	int status;
+
+	if (!node)
+		return 1;
+	result = json ? describe(node, values) : NULL;
+	status = commit(node, values, rate, json);
+	if (image_close(node))
+		status = 1;
+	if (!status && !values->quiet && !json)
+		printf("Image committed.\n");
+	if (!status && !values->quiet && json)
+		return json_print(result);
+	json_decref(result);
+	return status;
+}
+
 static int run(struct invocation *inv)
 {
 	const struct commit_values *values = inv->values;
 	struct bd_queue *queue;
-	struct bd_node *node;
 	uint64_t rate = 0;
-	int status = 1;
+	bool json;
+	int status;
 
 	if (values->rate && opts_size("rate limit", values->rate, 0, INT64_MAX, &rate))
+		return 1;
+	if (opts_output(values->output, &json))
 		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
@@ -69,14 +112,7 @@ static int run(struct invocation *inv)
 	queue = image_queue(64);
 	if (!queue)
 		return 1;
-	node = image_open(queue, inv->operands[0], &values->image, BD_O_RDWR | BD_O_UNMAP, "cache");
-	if (node) {
-		status = commit(node, values, rate);
-		if (image_close(node))
-			status = 1;
-		if (!status && !values->quiet)
-			printf("Image committed.\n");
-	}
+	status = open_and_commit(queue, inv->operands[0], values, rate, json);
 	bd_queue_free(queue);
 	return status;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg compare: do two images hold the same disk. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "blockdev/include/copy.h"
 #include "qimg/command.h"
 #include "qimg/image.h"
+#include "qimg/info_print.h"
 #include "qimg/report.h"
 
 /* 0: the same, 1: they differ (and errors of usage), then these. */
@@ -13,7 +16,7 @@ enum { EXIT_OPEN = 2, EXIT_STATUS = 3, EXIT_READ = 4 };
 
 struct compare_values {
 	struct image_values image;
-	const char *format_b;
+	const char *format_b, *output;
 	bool strict, progress, quiet;
 };
 
@@ -30,19 +33,21 @@ static const struct opt compare_opts[] = {
 	OPT_COMMON_QUIET(struct compare_values),
 	{ "s", "strict", NULL, OPT_FLAG, offsetof(struct compare_values, strict), NULL,
 	  "size and allocation must be the same, too" },
+	OPT_COMMON_OUTPUT(struct compare_values),
 	OPT_COMMON_SHARE(struct compare_values),
 	{ 0 },
 };
 
 struct job {
 	struct progress progress;
-	bool quiet;
+	bool quiet, size_differs;
 };
 
 static void size_differs(void *user)
 {
-	const struct job *job = user;
+	struct job *job = user;
 
+	job->size_differs = true;
 	if (!job->quiet)
 		printf("Warning: Image size mismatch!\n");
 }
@@ -72,9 +77,31 @@ static void say_result(int result, uint64_t offset)
 	}
 }
 
+static void print_json(const struct bd_compare_args *args, int result)
+{
+	static const char *const kinds[] = {
+		[BD_SAME] = NULL,
+		[BD_DIFFER_CONTENT] = "content",
+		[BD_DIFFER_STATUS] = "allocation",
+		[BD_DIFFER_SIZE] = "size",
+	};
+	const struct job *job = args->user;
+	json_t *json = json_object();
+	bool sizes = job->size_differs || result == BD_DIFFER_SIZE;
+
+	json_object_set_new(json, "identical", json_boolean(result == BD_SAME));
+	json_object_set_new(json, "sizes-differ", json_boolean(sizes));
+	if (kinds[result])
+		json_object_set_new(json, "difference", json_string(kinds[result]));
+	if (result == BD_DIFFER_CONTENT || result == BD_DIFFER_STATUS)
+		json_object_set_new(json, "offset", json_integer((json_int_t)args->offset));
+	json_print(json);
+}
+
 static int compare(struct bd_node *a, struct bd_node *b, const struct compare_values *values)
 {
-	struct job job = { .quiet = values->quiet };
+	const bool json = values->output && !strcmp(values->output, "json");
+	struct job job = { .quiet = values->quiet || json };
 	struct bd_compare_args args = {
 		.a = a,
 		.b = b,
@@ -86,16 +113,18 @@ static int compare(struct bd_node *a, struct bd_node *b, const struct compare_va
 	struct bd_error err = { 0 };
 	int ret;
 
-	progress_begin(&job.progress, values->progress && !values->quiet, 2);
+	progress_begin(&job.progress, values->progress && !job.quiet, 2);
 	progress_update(0, 1, &job.progress);
 	ret = bd_compare(&args, &err);
 	if (ret == BD_SAME)
 		progress_update(1, 1, &job.progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
-	else if (!values->quiet)
+	else if (!job.quiet)
 		say_result(ret, args.offset);
 	progress_end(&job.progress);
+	if (ret >= 0 && json && !values->quiet)
+		print_json(&args, ret);
 	if (ret < 0)
 		return args.status_failed ? EXIT_STATUS : EXIT_READ;
 	return ret != BD_SAME;
@@ -125,7 +154,10 @@ static int run(struct invocation *inv)
 	const struct compare_values *values = inv->values;
 	struct bd_queue *queue;
 	int status;
+	bool json;
 
+	if (opts_output(values->output, &json))
+		return 1;
 	if (inv->nr_operands != 2)
 		return report_usage("Expecting two image file names");
 	if (image_conflict(&values->image))

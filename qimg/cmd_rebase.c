@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg rebase: give an image another backing file, without changing the disk. */
+#include <jansson.h>
+
 #include "blockdev/include/chain.h"
 #include "qimg/command.h"
 #include "qimg/image.h"
+#include "qimg/info_print.h"
 #include "qimg/report.h"
 
 struct rebase_values {
 	struct image_values image;
 	const char *backing, *backing_format, *backing_cache;
-	bool unsafe, progress, quiet;
+	const char *output;
+	bool unsafe, progress, quiet, json;
 };
 
 static const struct opt rebase_opts[] = {
@@ -29,6 +33,7 @@ static const struct opt rebase_opts[] = {
 	{ "FB", "backing-format", NULL, OPT_TEXT,
 	  offsetof(struct rebase_values, backing_format), "FMT",
 	  "format of the new backing file" },
+	OPT_COMMON_OUTPUT(struct rebase_values),
 	{ 0 },
 };
 
@@ -47,13 +52,27 @@ static int rebase(struct bd_node *node, const struct rebase_values *values, unsi
 	};
 	int ret;
 
-	progress_begin(&progress, values->progress && !values->quiet, 2);
+	progress_begin(&progress, values->progress && !values->quiet && !values->json, 2);
 	progress_update(0, 1, &progress);
 	ret = bd_rebase(&args, &err);
 	progress_end(&progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	return ret < 0;
+}
+
+static int print_json(const char *name, const struct rebase_values *values)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "filename", json_text(name));
+	if (values->backing && *values->backing)
+		json_object_set_new(json, "backing-filename", json_text(values->backing));
+	if (values->backing_format)
+		json_object_set_new(json, "backing-filename-format",
+				    json_text(values->backing_format));
+	json_object_set_new(json, "safe", json_boolean(!values->unsafe));
+	return json_print(json);
 }
 
 static int open_and_rebase(const char *name, const struct rebase_values *values)
@@ -80,13 +99,17 @@ static int open_and_rebase(const char *name, const struct rebase_values *values)
 			status = 1;
 	}
 	bd_queue_free(queue);
+	if (!status && values->json && !values->quiet)
+		status = print_json(name, values);
 	return status;
 }
 
 static int run(struct invocation *inv)
 {
-	const struct rebase_values *values = inv->values;
+	struct rebase_values *values = inv->values;
 
+	if (opts_output(values->output, &values->json))
+		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
 	if (!values->unsafe && !values->backing)

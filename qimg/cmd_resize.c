@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg resize: change the size of the guest disk. */
 #include <ctype.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "qimg/command.h"
 #include "qimg/image.h"
+#include "qimg/info_print.h"
 #include "qimg/report.h"
 
 struct resize_values {
 	struct image_values image;
-	const char *prealloc;
+	const char *prealloc, *output;
 	const char *minus;     /* a size such as "-1G", taken out of the options */
-	bool shrink, quiet;
+	bool shrink, quiet, json;
 };
 
 static const struct opt resize_opts[] = {
@@ -22,6 +24,7 @@ static const struct opt resize_opts[] = {
 	{ NULL, "preallocation", NULL, OPT_TEXT, offsetof(struct resize_values, prealloc), "MODE",
 	  "how the new part is allocated: off, metadata, falloc, full" },
 	OPT_COMMON_QUIET(struct resize_values),
+	OPT_COMMON_OUTPUT(struct resize_values),
 	{ NULL, "shrink", NULL, OPT_FLAG, offsetof(struct resize_values, shrink), NULL,
 	  "allow data behind the new end to be lost" },
 	{ 0 },
@@ -102,22 +105,41 @@ static int resize(struct bd_node *node, const struct resize_values *values,
 	return 0;
 }
 
+static json_t *describe(struct bd_node *node, const char *name, uint64_t old)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "filename", json_text(name));
+	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	json_object_set_new(json, "old-size", json_integer((json_int_t)old));
+	json_object_set_new(json, "virtual-size", json_integer((json_int_t)bd_size(node)));
+	return json;
+}
+
 static int open_and_resize(const char *name, const struct change *change,
 			   const struct resize_values *values)
 {
 	struct bd_queue *queue = image_queue(64);
 	struct bd_node *node;
+	json_t *result = NULL;
 	int status = 1;
 
 	if (!queue)
 		return 1;
 	node = image_open(queue, name, &values->image, BD_O_RDWR | BD_O_RESIZE, "cache");
 	if (node) {
+		uint64_t old = bd_size(node);
+
 		status = resize(node, values, change);
+		if (!status && !values->quiet && values->json)
+			result = describe(node, name, old);
 		if (image_close(node))
 			status = 1;
-		if (!status && !values->quiet)
+		if (!status && result)
+			json_print(json_incref(result));
+		else if (!status && !values->quiet)
 			printf("Image resized.\n");
+		json_decref(result);
 	}
 	bd_queue_free(queue);
 	return status;
@@ -131,10 +153,12 @@ static bool known_mode(const char *mode)
 
 static int run(struct invocation *inv)
 {
-	const struct resize_values *values = inv->values;
+	struct resize_values *values = inv->values;
 	int nr = inv->nr_operands + !!values->minus;
 	struct change change;
 
+	if (opts_output(values->output, &values->json))
+		return 1;
 	if (nr < 2)
 		return report_usage("Not enough arguments");
 	if (!known_mode(values->prealloc)) {

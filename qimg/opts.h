@@ -49,6 +49,9 @@ struct image_values {
 	  "open the image even if another program writes to it" }
 #define OPT_COMMON_QUIET(type) \
 	{ "q", "quiet", NULL, OPT_FLAG, offsetof(type, quiet), NULL, "print errors only" }
+#define OPT_COMMON_OUTPUT(type) \
+	{ NULL, "output", NULL, OPT_TEXT, offsetof(type, output), "OFMT", \
+	  "how the result is printed: human, or json (without progress)" }
 #define OPT_COMMON_PROGRESS(type) \
 	{ "p", "progress", NULL, OPT_FLAG, offsetof(type, progress), NULL, "show progress" }
 

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks --object definitions; kinds that only matter to a running machine are accepted unused. */
+/* --object: secrets are taken; kinds that only matter to a running machine are checked, unused. */
 #include "qimg/object.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "blockdev/include/options.h"
+#include "blockdev/include/secret.h"
 #include "qimg/report.h"
 
-static int check_secret(const struct bd_opts *opts)
+static int add_secret(const struct bd_opts *opts)
 {
 	static const char *const known[] = { "qom-type", "id", "data", "file", "format",
 					     "keyid", "iv" };
-	const char *file = bd_opts_get(opts, "file"), *data = bd_opts_get(opts, "data");
-	int fd;
+	struct bd_error err = { 0 };
 
 	for (size_t i = 0; i < bd_opts_count(opts); i++) {
 		size_t k = 0;
@@ -29,27 +25,13 @@ static int check_secret(const struct bd_opts *opts)
 			return 1;
 		}
 	}
-	if (file && data) {
-		report_error("'file' and 'data' are mutually exclusive");
-		return 1;
-	}
-	if (!file && !data) {
-		report_error("Either 'file' or 'data' must be provided");
-		return 1;
-	}
-	if (!file)
+	if (bd_secret_add(opts, &err) == 0)
 		return 0;
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		report_error("Unable to read %s: Failed to open file “%s”: %s", file, file,
-			     strerror(errno));
-		return 1;
-	}
-	close(fd);
-	return 0;
+	report_failure(&err, "%s", "");
+	return 1;
 }
 
-static int check_object(const struct bd_opts *opts)
+static int add_object(const struct bd_opts *opts)
 {
 	static const char *const others[] = {
 		"authz-list", "authz-listfile", "authz-pam", "authz-simple", "iothread",
@@ -67,7 +49,7 @@ static int check_object(const struct bd_opts *opts)
 		return 1;
 	}
 	if (!strcmp(type, "secret"))
-		return check_secret(opts);
+		return add_secret(opts);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (!strcmp(type, others[i]))
 			return 0;
@@ -87,7 +69,7 @@ int object_add(const char *text)
 	else if (bd_opts_parse(opts, text, "qom-type", &err) < 0)
 		report_failure(&err, "%s", "");
 	else
-		status = check_object(opts);
+		status = add_object(opts);
 	bd_opts_free(opts);
 	return status;
 }

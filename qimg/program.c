@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blockdev/include/secret.h"
 #include "config.h"
 
 /* The release of QEMU whose behaviour is matched. */
@@ -28,6 +29,7 @@ int program_finish(int status)
 {
 	bool bad = ferror(stdout);
 
+	bd_secrets_clear();
 	errno = 0;
 	if (fclose(stdout) != 0)
 		bad = true;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Make blockdev/format/qcow2/layout.h and the tables in qcow2-spec/*.md from qcow2-spec/fields.txt.
+# Make blockdev/format/qcow2/layout.h, blockdev/crypto/luks_layout.h and the tables in qcow2-spec/*.md from qcow2-spec/fields.txt.
 # With --check: write nothing, fail if one of them is not up to date.
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,6 +25,8 @@ put() {
 
 awk -f scripts/layout-header.awk "$fields" >"$tmp/layout.h"
 put "$tmp/layout.h" "$header"
+awk -v part=luks -f scripts/layout-header.awk "$fields" >"$tmp/luks_layout.h"
+put "$tmp/luks_layout.h" blockdev/crypto/luks_layout.h
 for text in qcow2-spec/*.md; do
 	awk -v fields="$fields" -f scripts/layout-tables.awk "$text" >"$tmp/text"
 	put "$tmp/text" "$text"

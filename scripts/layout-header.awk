@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-# fields.txt -> layout.h: structures, masks and named numbers.
+# fields.txt -> layout.h: structures, masks and named numbers.  With -v part=luks only what is
+# called luks_*, which is LUKS's own and no part of qcow2's header; else all the rest.
 BEGIN {
 	FS = "|"
+	if (part == "")
+		part = "qcow2"
+	guard = toupper(part) "_LAYOUT_H"
 	print "/* SPDX-License-Identifier: MIT */"
 	print "/* Structures on disk.  Made by scripts/gen-layout.sh from qcow2-spec/fields.txt: do not edit. */"
-	print "#ifndef QCOW2_LAYOUT_H\n#define QCOW2_LAYOUT_H\n"
+	print "#ifndef " guard "\n#define " guard "\n"
 	print "#include \"blockdev/base/be.h\""
 }
-/^#/ || NF < 8 { next }
+/^#/ || NF < 8 || ($1 ~ /^luks_/) != (part == "luks") { next }
+{ sub(/^luks_/, "") }
 $1 != open_name { finish(); start() }
 { add() }
 END { finish(); print "\n#endif" }
@@ -18,7 +23,7 @@ function start() {
 	end = 0
 	printf "\n/* Spec: %s */\n", $7
 	if (unit == "byte")
-		printf "struct qcow2_disk_%s {\n", open_name
+		printf "struct %s_disk_%s {\n", part, open_name
 	delete mask_hi
 	delete mask_lo
 	nr_masks = 0
@@ -57,8 +62,8 @@ function finish(   i, n) {
 	if (open_name == "")
 		return
 	if (unit == "byte") {
-		printf "};\n_Static_assert(sizeof(struct qcow2_disk_%s) == %d, \"%s\");\n", \
-			open_name, end, open_name
+		printf "};\n_Static_assert(sizeof(struct %s_disk_%s) == %d, \"%s\");\n", \
+			part, open_name, end, open_name
 	} else if (unit == "bit") {
 		for (i = 1; i <= nr_masks; i++) {
 			n = mask_name[i]

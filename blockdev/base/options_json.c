@@ -171,11 +171,12 @@ static json_t *descend(json_t *root, const char *key, const char **last)
 	const char *dot;
 
 	while ((dot = strchr(key, '.'))) {
-		/* "cache.direct" and its kind are single words to QEMU. */
+		/* "cache.direct", "encrypt.key-secret" and their kind are single words to QEMU. */
 		json_t *inner;
 		char name[MAX_KEY];
 
-		if (!strncmp(key, "cache.", 6) || (size_t)(dot - key) >= sizeof(name))
+		if (!strncmp(key, "cache.", 6) || !strncmp(key, "encrypt.", 8) ||
+		    (size_t)(dot - key) >= sizeof(name))
 			break;
 		memcpy(name, key, (size_t)(dot - key));
 		name[dot - key] = '\0';

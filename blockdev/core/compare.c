@@ -80,7 +80,7 @@ static unsigned status_word(const struct bd_extent *ext, uint64_t size)
 		word |= 2;
 	if (!zero)
 		word |= 4;
-	if (ext->flags & BD_EXTENT_HAS_OFFSET)
+	if (ext->flags & BD_EXTENT_HAS_OFFSET && !(ext->flags & BD_EXTENT_ENCRYPTED))
 		word |= 8;
 	if (ext->kind == BD_COMPRESSED)
 		word |= 16;

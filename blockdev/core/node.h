@@ -4,6 +4,7 @@
 #define BD_NODE_H
 
 #include "blockdev/base/list.h"
+#include "blockdev/crypto/sector.h"
 #include "blockdev/include/blockdev.h"
 #include "blockdev/io/file.h"
 
@@ -29,6 +30,8 @@ struct bd_node {
 	char *backing_full;         /* resolved; NULL: none */
 	char *backing_format;       /* as stored; NULL: none */
 	bool probed, corrupt, encrypted, dirty;
+	const struct bd_sectors *cipher; /* guest data are cipher text; NULL: plain, or no key */
+	bool iv_by_guest;           /* initial vectors follow the guest offset, not the host's */
 	bool protocol;              /* named by its file driver ("driver=null-co"): no format */
 	uint8_t *probe_head;        /* guessed raw: its first BD_PROBE_LEN bytes; NULL: no guard */
 	bool told_damage;           /* non-fatal damage has been reported */

@@ -43,6 +43,8 @@ static int read_extent(struct request *req, struct reader *reader, const struct 
 	uint64_t len = min_u64(ext->len - skip, reader->len - reader->pos);
 	int ret = 1;
 
+	if (ext->kind == BD_DATA && ext->node->cipher)
+		return bd_encrypted_read(req, reader, ext);
 	switch (ext->kind) {
 	case BD_DATA:
 		ret = read_data(req, reader, ext->node, ext->host_off + skip, reader->pos, len);

@@ -24,11 +24,12 @@ struct req_op {
 	struct reader *reader;     /* whose bytes it brings; NULL: a write */
 	void *bounce;              /* cipher or compressed bytes; owned */
 	size_t bounce_len;
-	/* decompression of one cluster on a worker */
+	/* decompression of one cluster, or encryption, on a worker */
 	struct bd_work work;
 	struct bd_node *layer;
 	void *plain;               /* @layer's cluster, inflated; owned */
-	uint64_t in_cluster;       /* first wanted byte of it */
+	uint64_t in_cluster;       /* first wanted byte of it, or of the sectors in @bounce */
+	uint64_t iv_off;           /* where the initial vectors of @bounce begin; bytes */
 	uint64_t to, to_len;       /* where it goes: bytes of the reader's range */
 	int res;
 	struct link link;          /* free list */
@@ -123,6 +124,16 @@ int bd_reader_step(struct request *req, struct reader *reader);
 /* inflate.c: bring [skip, +len) of compressed extent @ext into bytes @to.. of @reader. */
 int bd_inflate_start(struct request *req, struct reader *reader, const struct bd_extent *ext,
 		     uint64_t skip, uint64_t to, uint64_t len);
+
+/*
+ * encrypted.c: bring @ext in, from the reader's position on, as far as it is wanted.  1: all of it
+ * is queued; 0: parked, or enough is in flight; negative errno.
+ */
+int bd_encrypted_read(struct request *req, struct reader *reader, const struct bd_extent *ext);
+/* A write of encrypted data is of whole sectors: their rest is head and tail. */
+void bd_encrypted_widen(struct bd_plan *plan);
+/* Encrypt a copy of @rop's @len bytes, then write it at @host_off; counts it in req->ops. */
+int bd_encrypted_write(struct request *req, struct req_op *rop, uint64_t host_off, uint64_t len);
 
 /* write.c, write_zero.c, write_compressed.c: one state; 1: go on, 0: wait. */
 int bd_write_state(struct request *req);

@@ -51,7 +51,7 @@ static void mark_hole(struct bd_extent *ext)
 	uint64_t len = ext->len;
 	int ret;
 
-	if (ext->kind != BD_DATA || !node || !node->fmt->holes_in_data ||
+	if (ext->kind != BD_DATA || !node || node->encrypted || !node->fmt->holes_in_data ||
 	    !node->fmt->holes_in_data(node))
 		return;
 	ret = io_hole(node->data, ext->host_off, &len);

@@ -11,14 +11,25 @@
 #include "blockdev/core/request.h"
 #include "blockdev/core/slow.h"
 
-enum { ZERO_BYTES = 65536 };
+enum {
+	ZERO_BYTES = 65536,
+	ENCRYPT_MAX = 2 << 20, /* bytes of one part that is encrypted; at least a cluster */
+};
 
 static const uint8_t zeroes[ZERO_BYTES];
+
+/* What two writes may not change at the same time; bytes, 0: nothing. */
+static uint64_t lock_unit(const struct bd_node *node)
+{
+	if (!node->cluster_size && node->cipher)
+		return BD_SECTOR;
+	return node->cluster_size;
+}
 
 int bd_request_lock(struct request *req, uint64_t off, uint64_t len, bool exclusive)
 {
 	struct bd_node *node = req->pub.node;
-	uint64_t cluster = node->cluster_size;
+	uint64_t cluster = lock_unit(node);
 	uint64_t start = off, end = off + len;
 	struct range_lock *other;
 
@@ -118,10 +129,12 @@ static int plan(struct request *req)
 	if (ret < 0)
 		return fail(req, ret);
 	req->part = req->plan.len;
-	if (node->cluster_size) {
+	if (node->cipher)
+		bd_encrypted_widen(&req->plan);
+	if (lock_unit(node)) {
 		req->range.exclusive = req->range.exclusive || req->plan.publish;
 		req->range.end = min_u64(req->range.end,
-					 round_up(off + req->part, node->cluster_size));
+					 round_up(off + req->part, lock_unit(node)));
 	}
 	req->state = req->plan.head || req->plan.tail ? ST_COW : ST_DATA;
 	return 1;
@@ -217,24 +230,25 @@ static int fill_iov(struct request *req, struct req_op *rop)
 static int data(struct request *req)
 {
 	const struct bd_plan *p = &req->plan;
-	uint64_t len = req->packed_len ? req->packed_len : p->len;
+	uint64_t len = p->head + (req->packed_len ? req->packed_len : p->len) + p->tail;
 	struct req_op *rop = bd_req_op_get(req);
 	int ret;
 
 	if (!rop)
 		return 0;
-	ret = fill_iov(req, rop);
-	if (ret < 0) {
-		bd_req_op_put(rop);
-		request_fail(req, ret);
-		return give_up(req);
-	}
 	io_event(req->pub.node->file, p->head || p->tail ? "cow_write" : "write_aio");
 	req->state = ST_PUBLISH;
-	bd_req_op_submit(rop, IO_WRITE, req->pub.node->data, p->host_off - p->head,
-			 p->head + len + p->tail,
-			 req->pub.flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0);
-	return 0;
+	ret = fill_iov(req, rop);
+	if (ret == 0 && req->pub.node->cipher && !req->packed_len)
+		ret = bd_encrypted_write(req, rop, p->host_off - p->head, len);
+	else if (ret == 0)
+		bd_req_op_submit(rop, IO_WRITE, req->pub.node->data, p->host_off - p->head, len,
+				 req->pub.flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0);
+	if (ret == 0)
+		return 0;
+	bd_req_op_put(rop);
+	request_fail(req, ret);
+	return give_up(req);
 }
 
 static int publish(struct request *req)
@@ -268,10 +282,29 @@ static int publish(struct request *req)
 	return 1;
 }
 
-int bd_write_state(struct request *req)
+/*
+ * The next part.  Encrypted ones are not too large, end where a cluster ends, and change whole
+ * sectors: if part of one stays as it is, nobody else may write it meanwhile.
+ */
+static int lock_part(struct request *req)
 {
+	struct bd_node *node = req->pub.node;
+	uint64_t off = req->pub.off + req->pos, len = req->pub.len - req->pos;
+	bool exclusive = false;
 	int ret;
 
+	if (node->cipher) {
+		len = min_u64(len, round_down(off + ENCRYPT_MAX, lock_unit(node)) - off);
+		exclusive = (off | len) % BD_SECTOR != 0;
+	}
+	ret = bd_request_lock(req, off, len, exclusive);
+	if (ret)
+		req->state = ST_PLAN;
+	return ret;
+}
+
+int bd_write_state(struct request *req)
+{
 	switch (req->state) {
 	case ST_BEGIN:
 		return begin(req);
@@ -280,11 +313,7 @@ int bd_write_state(struct request *req)
 			return fail(req, req->err);
 		if (req->kind == REQ_COMPRESSED && !bd_compressed_plan(req))
 			return 0;
-		ret = bd_request_lock(req, req->pub.off + req->pos, req->pub.len - req->pos,
-				      false);
-		if (ret)
-			req->state = ST_PLAN;
-		return ret;
+		return lock_part(req);
 	case ST_PLAN:
 		return plan(req);
 	case ST_COW:

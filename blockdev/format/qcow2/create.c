@@ -11,18 +11,22 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
 #include "blockdev/core/queue.h"
+#include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/resize.h"
 
-/* Where the tables of an empty image lie: header, refcount table, its blocks, L1; in clusters. */
+/*
+ * Where the parts of an empty image lie, in clusters: header, refcount table, its blocks, LUKS
+ * header, L1.
+ */
 struct layout {
-	uint64_t reftable, blocks, l1;   /* clusters each takes */
+	uint64_t reftable, blocks, crypto, l1; /* clusters each takes */
 	uint64_t per_block;              /* clusters one refcount block counts */
 };
 
 static uint64_t total(const struct layout *lay)
 {
-	return 1 + lay->reftable + lay->blocks + lay->l1;
+	return 1 + lay->reftable + lay->blocks + lay->crypto + lay->l1;
 }
 
 static int plan_layout(const struct qcow2 *q, struct layout *lay, struct bd_error *err)
@@ -30,6 +34,7 @@ static int plan_layout(const struct qcow2 *q, struct layout *lay, struct bd_erro
 	*lay = (struct layout){
 		.reftable = 1,
 		.blocks = 1,
+		.crypto = div_up(q->crypto_len, q->cluster_size),
 		.l1 = div_up((uint64_t)q->l1_size * 8, q->cluster_size),
 		.per_block = (uint64_t)q->cluster_size * 8 >> q->refcount_order,
 	};
@@ -59,6 +64,8 @@ static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout 
 	q->extended_l2 = new->extended_l2;
 	q->l2_bits = q->cluster_bits - (new->extended_l2 ? 4 : 3);
 	q->data_file_name = (char *)new->data_file;
+	q->crypt_method = new->crypt_method;
+	q->crypto_len = new->crypto_len;
 	q->incompatible = (new->data_file ? QCOW2_INCOMPAT_DATA_FILE : 0) |
 			  (new->compression_type ? QCOW2_INCOMPAT_COMPRESSION : 0) |
 			  (new->extended_l2 ? QCOW2_INCOMPAT_EXTENDED_L2 : 0);
@@ -77,6 +84,8 @@ static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout 
 	q->reftable_off = q->cluster_size;
 	q->reftable_clusters = (uint32_t)lay->reftable;
 	q->l1_off = q->l1_size ? (total(lay) - lay->l1) << q->cluster_bits : 0;
+	if (lay->crypto)
+		q->crypto_off = (1 + lay->reftable + lay->blocks) << q->cluster_bits;
 	return 0;
 }
 
@@ -124,6 +133,12 @@ static int write_l1(struct io_file *file, const struct qcow2 *q)
 	return len ? io_pwrite(file, q->l1_off, zeros, len) : 0;
 }
 
+/* The slots that are not in use are there too, as zeros. */
+static int write_crypto(struct io_file *file, const struct qcow2 *q, const struct qcow2_new *new)
+{
+	return new->crypto ? io_pwrite(file, q->crypto_off, new->crypto, new->crypto_len) : 0;
+}
+
 static int write_all(struct io_file *file, const struct qcow2 *q, const struct layout *lay,
 		     const struct qcow2_new *new, struct bd_error *err)
 {
@@ -146,6 +161,8 @@ static int write_all(struct io_file *file, const struct qcow2 *q, const struct l
 	if (ret == 0)
 		ret = write_blocks(file, q, lay);
 	if (ret == 0)
+		ret = write_crypto(file, q, new);
+	if (ret == 0)
 		ret = write_l1(file, q);
 	if (ret == 0)
 		ret = io_pwrite(file, 0, area, q->cluster_size);
@@ -167,20 +184,32 @@ static int open_new(struct bd_queue *queue, const char *filename, struct io_file
 		       BD_O_RDWR | BD_O_RESIZE | BD_O_SHARE_NO_WRITE, file, err);
 }
 
-static int preallocate(struct bd_queue *queue, const char *filename, const struct qcow2_new *new,
-		       struct bd_error *err)
+static int open_again(struct bd_queue *queue, const char *filename, const struct qcow2_new *new,
+		      struct bd_node **node, struct bd_error *err)
 {
+	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
 	struct bd_open_args args = {
 		.filename = filename,
 		.format = "qcow2",
+		.opts = opts,
 		.flags = BD_O_RDWR | BD_O_NO_BACKING | BD_O_NO_FLUSH,
 	};
+
+	if (!opts || (new->key_secret &&
+		      bd_opts_set(opts, "encrypt.key-secret", new->key_secret) < 0))
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	return bd_open(queue, &args, node, err);
+}
+
+static int preallocate(struct bd_queue *queue, const char *filename, const struct qcow2_new *new,
+		       struct bd_error *err)
+{
 	struct bd_node *node;
 	int ret, closed;
 
 	if (!strcmp(new->prealloc, "off") || !new->size)
 		return 0;
-	ret = bd_open(queue, &args, &node, err);
+	ret = open_again(queue, filename, new, &node, err);
 	if (ret < 0)
 		return ret;
 	ret = qcow2_prealloc_range(qcow2_of(node), 0, new->size, new->prealloc, err);
@@ -234,6 +263,8 @@ int qcow2_create(struct bd_queue *queue, const char *filename, struct bd_opts *o
 	/* What cannot work shall not cost an old file of that name. */
 	if (ret == 0)
 		ret = describe(&new, &probe, &lay, err);
+	if (ret == 0)
+		ret = qcow2_crypt_make(opts, &new.crypto, &new.crypto_len, err);
 	if (ret < 0)
 		return ret;
 	fresh = new.data_file && lstat(new.data_file, &info) < 0 && errno == ENOENT;
@@ -242,5 +273,6 @@ int qcow2_create(struct bd_queue *queue, const char *filename, struct bd_opts *o
 		ret = fill_files(queue, filename, &new, err);
 	if (ret < 0 && fresh)
 		unlink(new.data_file);
+	free(new.crypto);
 	return ret;
 }

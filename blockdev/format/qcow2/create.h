@@ -9,12 +9,16 @@ struct qcow2_new {
 	uint64_t size;            /* guest bytes, a multiple of 512 */
 	uint32_t version;
 	uint32_t cluster_size;
+	uint32_t crypt_method;    /* 0 none, 1 AES, 2 LUKS */
+	uint8_t *crypto;          /* the LUKS header with its slots; NULL: none */
+	uint64_t crypto_len;      /* bytes of it */
 	unsigned refcount_order;
 	uint8_t compression_type;
 	bool extended_l2, lazy_refcounts, data_file_raw;
 	/* texts: borrowed from the options; NULL: not given */
 	const char *prealloc;     /* never NULL */
 	const char *backing_file, *backing_fmt, *data_file;
+	const char *key_secret;   /* encrypted images only */
 };
 
 /* Check @opts with QEMU's rules and messages. */

@@ -5,6 +5,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/create.h"
+#include "blockdev/format/qcow2/crypt.h"
 
 enum { CREATE = BD_OPTION_CREATE, BOTH = BD_OPTION_CREATE | BD_OPTION_AMEND };
 
@@ -161,23 +162,6 @@ static int parse_data_file(const struct bd_opts *opts, struct qcow2_new *new,
 	return 0;
 }
 
-static int parse_encryption(const struct bd_opts *opts, struct bd_error *err)
-{
-	const char *format = bd_opts_get(opts, "encrypt.format");
-
-	if (get_bool(opts, "encryption"))
-		format = "aes";
-	if (!format)
-		return 0;
-	if (strcmp(format, "aes") && strcmp(format, "luks"))
-		return bd_fail(err, -EINVAL, "Parameter 'format' does not accept value '%s'",
-			       format);
-	if (!bd_opts_get(opts, "encrypt.key-secret"))
-		return bd_fail(err, -EINVAL,
-			       "Parameter 'encrypt.key-secret' is required for cipher");
-	return bd_fail(err, -ENOTSUP, "Encrypted images cannot be created");
-}
-
 int qcow2_new_parse(const struct bd_opts *opts, struct qcow2_new *new, struct bd_error *err)
 {
 	const char *size = bd_opts_get(opts, "size");
@@ -200,5 +184,8 @@ int qcow2_new_parse(const struct bd_opts *opts, struct qcow2_new *new, struct bd
 		return bd_fail(err, -EINVAL,
 			       "Could not resize image: Image size cannot be negative");
 	new->size = round_up(new->size, 512);
-	return parse_encryption(opts, err);
+	ret = qcow2_crypt_parse(opts, &new->crypt_method, err);
+	if (ret == 0 && new->crypt_method)
+		new->key_secret = bd_opts_get(opts, "encrypt.key-secret");
+	return ret;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blockdev/format/qcow2/bitmap.h"
+#include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/header.h"
 
 /* Add text that may not be UTF-8, as names on disk are. */
@@ -53,105 +54,6 @@ static int add_bitmaps(struct qcow2 *q, json_t *data, struct bd_error *err)
 	return ret;
 }
 
-static void add_slots(const struct qcow2_disk_luks_header *luks, json_t *crypt)
-{
-	json_t *slots = json_array();
-
-	for (int i = 0; i < 8; i++) {
-		struct qcow2_disk_luks_slot slot;
-		json_t *one = json_object();
-		bool active;
-
-		memcpy(&slot, luks->slots + (size_t)i * sizeof(slot), sizeof(slot));
-		active = be32_get(slot.active) == 0x00ac71f3;
-		json_object_set_new(one, "active", json_boolean(active));
-		if (active)
-			json_object_set_new(one, "iters", json_integer(be32_get(slot.iterations)));
-		json_object_set_new(one, "key-offset",
-				    json_integer((json_int_t)be32_get(slot.material_sector) * 512));
-		if (active)
-			json_object_set_new(one, "stripes", json_integer(be32_get(slot.stripes)));
-		json_array_append_new(slots, one);
-	}
-	json_object_set_new(crypt, "slots", slots);
-}
-
-/* "xts-plain64" or "cbc-essiv:sha256" into mode, IV generator, and its hash (or NULL). */
-static void split_mode(char *mode, const char **ivgen, const char **hash)
-{
-	char *dash = strchr(mode, '-'), *colon;
-
-	*ivgen = "";
-	*hash = NULL;
-	if (!dash)
-		return;
-	*dash = '\0';
-	*ivgen = dash + 1;
-	colon = strchr(dash + 1, ':');
-	if (!colon)
-		return;
-	*colon = '\0';
-	*hash = colon + 1;
-}
-
-static void describe_luks(struct qcow2_disk_luks_header *luks, json_t *crypt)
-{
-	char cipher[48], *mode = (char *)luks->cipher_mode;
-	uint32_t bits = be32_get(luks->key_bytes) * 8;
-	const char *ivgen, *hash;
-
-	split_mode(mode, &ivgen, &hash);
-	/* XTS uses two keys of the named size. */
-	snprintf(cipher, sizeof(cipher), "%s-%u", (const char *)luks->cipher_name,
-		 strcmp(mode, "xts") ? bits : bits / 2);
-	set_text(crypt, "ivgen-alg", ivgen);
-	if (hash)
-		set_text(crypt, "ivgen-hash-alg", hash);
-	set_text(crypt, "hash-alg", (const char *)luks->hash);
-	set_text(crypt, "cipher-alg", cipher);
-	set_text(crypt, "uuid", (const char *)luks->uuid);
-	set_text(crypt, "format", "luks");
-	set_text(crypt, "cipher-mode", mode);
-	add_slots(luks, crypt);
-	json_object_set_new(crypt, "payload-offset",
-			    json_integer((json_int_t)be32_get(luks->payload_sector) * 512));
-	json_object_set_new(crypt, "master-key-iters",
-			    json_integer(be32_get(luks->digest_iterations)));
-}
-
-static int add_luks(struct qcow2 *q, json_t *crypt, struct bd_error *err)
-{
-	struct qcow2_disk_luks_header luks;
-	int ret;
-
-	if (!q->crypto_off) {
-		set_text(crypt, "format", "luks");
-		return 0;
-	}
-	ret = qcow2_read_padded(q, q->crypto_off, &luks, sizeof(luks));
-	if (ret < 0)
-		return bd_fail_errno(err, ret, "Could not read encryption header");
-	if (memcmp(luks.magic, "LUKS\xba\xbe", sizeof(luks.magic)))
-		return bd_fail(err, -EINVAL, "Volume is not in LUKS format");
-	luks.cipher_name[31] = luks.cipher_mode[31] = luks.hash[31] = luks.uuid[39] = 0;
-	describe_luks(&luks, crypt);
-	return 0;
-}
-
-static int add_encryption(struct qcow2 *q, json_t *data, struct bd_error *err)
-{
-	json_t *crypt;
-
-	if (!q->crypt_method)
-		return 0;
-	crypt = json_object();
-	json_object_set_new(data, "encrypt", crypt);
-	if (q->crypt_method == 2)
-		return add_luks(q, crypt, err);
-	set_text(crypt, "format", "aes");
-	return 0;
-}
-
 static int add_data(struct qcow2 *q, json_t *data, struct bd_error *err)
 {
 	bool v3 = q->version >= 3;
@@ -173,7 +75,7 @@ static int add_data(struct qcow2 *q, json_t *data, struct bd_error *err)
 		json_object_set_new(data, "data-file-raw",
 				    json_boolean(q->autoclear & QCOW2_AUTOCLEAR_RAW_DATA));
 	}
-	ret = add_encryption(q, data, err);
+	ret = qcow2_crypt_info(q, data, err);
 	if (!v3)
 		return ret;
 	json_object_set_new(data, "corrupt",

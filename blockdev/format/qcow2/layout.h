@@ -147,33 +147,6 @@ _Static_assert(sizeof(struct qcow2_disk_bitmap) == 24, "bitmap");
 #define QCOW2_BITMAP_ENTRY_RESERVED UINT64_C(0xff000000000001fe)
 #define QCOW2_BITMAP_ENTRY_OFFSET UINT64_C(0x00fffffffffffe00)
 
-/* Spec: encryption */
-struct qcow2_disk_luks_header {
-	uint8_t magic[6];
-	be16 version;
-	uint8_t cipher_name[32];
-	uint8_t cipher_mode[32];
-	uint8_t hash[32];
-	be32 payload_sector;
-	be32 key_bytes;
-	uint8_t digest[20];
-	uint8_t digest_salt[32];
-	be32 digest_iterations;
-	uint8_t uuid[40];
-	uint8_t slots[384];
-};
-_Static_assert(sizeof(struct qcow2_disk_luks_header) == 592, "luks_header");
-
-/* Spec: encryption */
-struct qcow2_disk_luks_slot {
-	be32 active;
-	be32 iterations;
-	uint8_t salt[32];
-	be32 material_sector;
-	be32 stripes;
-};
-_Static_assert(sizeof(struct qcow2_disk_luks_slot) == 48, "luks_slot");
-
 /* Spec: cluster-mapping */
 #define QCOW2_LIMIT_L1_BYTES 33554432
 #define QCOW2_LIMIT_REFTABLE_BYTES 8388608

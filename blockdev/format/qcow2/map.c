@@ -88,6 +88,8 @@ static int describe(const struct qcow2 *q, struct qcow2_entry entry, uint64_t of
 	if (type == QCOW2_ZERO_PLAIN)
 		return 0;
 	ext->flags = BD_EXTENT_HAS_OFFSET;
+	if (q->node->encrypted)
+		ext->flags |= BD_EXTENT_ENCRYPTED;
 	ext->host_off = qcow2_entry_host(entry) + in_cluster;
 	return check_host(q, qcow2_entry_host(entry), off);
 }

@@ -5,7 +5,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/bitmap.h"
-#include "blockdev/format/qcow2/create.h"
+#include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/layout.h"
 
 /* Bytes of refcount structures that count @clusters clusters and themselves. */
@@ -29,7 +29,7 @@ static int full_size(const struct qcow2_new *new, uint64_t size, uint64_t *bytes
 	uint64_t cluster = new->cluster_size, entry = new->extended_l2 ? 16 : 8;
 	uint64_t l2 = round_up(size / cluster, cluster / entry) * entry;
 	uint64_t l1 = round_up(l2 / cluster, cluster / 8) * 8;
-	uint64_t meta = cluster + l2 + l1;
+	uint64_t meta = cluster + l2 + l1 + round_up(new->crypto_len, cluster);
 
 	if (l2 / cluster > QCOW2_LIMIT_L1_BYTES / 8)
 		return bd_fail(err, -EFBIG, "The image size is too large (try using a larger "
@@ -106,6 +106,8 @@ int qcow2_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *
 	uint64_t size, needed = 0;
 	int ret = qcow2_new_parse(opts, &new, err);
 
+	if (ret == 0)
+		ret = qcow2_crypt_area_len(opts, &new.crypto_len, err);
 	if (ret < 0)
 		return ret;
 	if (src)

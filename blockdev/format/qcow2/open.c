@@ -10,6 +10,7 @@
 #include "blockdev/base/cleanup.h"
 #include "blockdev/core/open.h"
 #include "blockdev/core/queue.h"
+#include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/header.h"
 
 int qcow2_read_padded(struct qcow2 *q, uint64_t off, void *buf, size_t len)
@@ -125,30 +126,6 @@ static int open_data_file(struct qcow2 *q, struct bd_error *err)
 	return io_open(bd_queue_ctx(q->node->queue), opts, q->node->flags, &q->node->data, err);
 }
 
-static int check_encryption(struct qcow2 *q, struct bd_error *err)
-{
-	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-	const char *format;
-
-	if (!opts)
-		return bd_fail(err, -ENOMEM, "Out of memory");
-	bd_opts_take_prefix(q->node->opts, "encrypt.", opts);
-	format = bd_opts_get(opts, "format");
-	if (!q->crypt_method && format)
-		return bd_fail(err, -EINVAL, "No encryption in image header, but options "
-					     "specified format '%s'", format);
-	q->node->encrypted = q->crypt_method != 0;
-	if (!q->crypt_method || q->node->flags & BD_O_NO_IO)
-		return 0;
-	if (q->crypt_method == 2 && !q->crypto_off)
-		return bd_fail(err, -EINVAL, "Missing CRYPTO header for crypt method %u",
-			       q->crypt_method);
-	if (!bd_opts_get(opts, "key-secret"))
-		return bd_fail(err, -EINVAL,
-			       "Parameter 'encrypt.key-secret' is required for cipher");
-	return bd_fail(err, -ENOTSUP, "Guest data of encrypted images cannot be read or written");
-}
-
 static int read_backing_name(struct qcow2 *q, const uint8_t *area, struct bd_error *err)
 {
 	if (!q->backing_off)
@@ -216,7 +193,7 @@ static int open_steps(struct qcow2 *q, uint8_t **area, struct bd_error *err)
 	    (ret = qcow2_options_take(q, err)) < 0 ||
 	    (ret = qcow2_extensions_decode(q, *area, &node->backing_format, err)) < 0 ||
 	    (ret = open_data_file(q, err)) < 0 ||
-	    (ret = check_encryption(q, err)) < 0 ||
+	    (ret = qcow2_crypt_open(q, err)) < 0 ||
 	    (ret = read_backing_name(q, *area, err)) < 0)
 		return ret;
 	if (!(node->flags & BD_O_CHECK) && (ret = qcow2_snapshots_read(q, err)) < 0)
@@ -235,6 +212,7 @@ static void free_all(struct qcow2 *q)
 	free(q->l2_cache_file);
 	free(q->l1);
 	free(q->reftable);
+	qcow2_crypt_close(q);
 	qcow2_snapshots_free(q);
 }
 

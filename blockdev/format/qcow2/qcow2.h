@@ -54,6 +54,7 @@ struct qcow2 {
 	struct qcow2_bitmap_ext bitmaps; /* nr == 0: none */
 	struct qcow2_track *track;    /* bitmaps kept up to date; NULL: nothing written yet */
 	uint64_t crypto_off, crypto_len; /* LUKS header; 0: none */
+	struct qcow2_crypt *crypt;    /* crypt.c; NULL: not encrypted */
 	char *data_file_name;         /* as stored; NULL: none */
 
 	/* geometry */

@@ -50,7 +50,7 @@ static const struct opt bench_opts[] = {
 	{ NULL, "time", NULL, OPT_TEXT, FIELD(time), "SECONDS", "run so long" },
 	{ NULL, "latency", NULL, OPT_FLAG, FIELD(latency), NULL, "percentiles and histogram" },
 	{ NULL, "stats", NULL, OPT_FLAG, FIELD(stats), NULL, "counters of caches and engine" },
-	{ NULL, "output", NULL, OPT_TEXT, FIELD(output), "FMT", "human or json" },
+	{ NULL, "output", NULL, OPT_TEXT, FIELD(output), "OFMT", "human or json" },
 	{ NULL, "l2-cache-size", NULL, OPT_TEXT, FIELD(l2_size), "SIZE", "L2 table cache" },
 	{ NULL, "l2-cache-entry-size", NULL, OPT_TEXT, FIELD(l2_entry), "SIZE",
 	  "bytes of one cached L2 slice" },

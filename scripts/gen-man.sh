@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Make the option lists of the manual pages, between '.\" begin COMMAND' and '.\" end', from --help.
-# With --check: write nothing, fail if a page is not up to date or a command is in no page.
+# Then the completions.  With --check: write nothing, fail if a page is not up to date or a command is in no page.
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
@@ -81,4 +81,5 @@ for name in $("$qimg" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')
 		stale=1
 	}
 done
+scripts/gen-completion.sh "$@" || stale=1
 exit $stale

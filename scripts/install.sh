@@ -30,6 +30,11 @@ install_all() {
 	for page in man/*.[17]; do
 		[ ! -f "$page" ] || install -m 644 "$page" "$dest/share/man/man${page##*.}/"
 	done
+	mkdir -p "$dest/share/bash-completion/completions" "$dest/share/zsh/site-functions"
+	for name in qimg qimg-io; do
+		install -m 644 completion/qimg.bash "$dest/share/bash-completion/completions/$name"
+	done
+	install -m 644 completion/_qimg "$dest/share/zsh/site-functions/_qimg"
 	cat >"$dest/lib/pkgconfig/qimg.pc" <<END
 prefix=$prefix
 libdir=\${prefix}/lib
@@ -59,6 +64,8 @@ dropin() {
 	for pair in qemu-img:qimg qemu-io:qimg-io; do
 		[ -x "$bin/${pair#*:}" ] || continue
 		ln -sf "${pair#*:}" "$bin/${pair%%:*}"
+		name=$dest/share/bash-completion/completions/${pair%%:*}
+		if [ ! -e "$name" ]; then ln -s "${pair#*:}" "$name"; fi
 		echo "installed $bin/${pair%%:*}"
 	done
 }
@@ -71,6 +78,11 @@ uninstall() {
 		rm -f "$bin/$prog" "$dest/share/man/man1/$prog.1"
 	done
 	rm -f "$dest/share/man/man1/qimg-bench.1" "$dest/share/man/man7/qimg-formats.7"
+	for name in qimg qimg-io qemu-img qemu-io; do
+		name=$dest/share/bash-completion/completions/$name
+		if cmp -s "$name" completion/qimg.bash || ours "$name"; then rm -f "$name"; fi
+	done
+	rm -f "$dest/share/zsh/site-functions/_qimg"
 	rm -f "$dest/lib/libqimg.a" "$dest/lib/pkgconfig/qimg.pc"
 	rm -rf "$dest/include/qimg"
 }

@@ -98,7 +98,7 @@ static int read_piece(struct request *req, struct reader *reader, const struct b
 	};
 	io_event(layer->file, layer == req->pub.node ? "read_aio" : "read_backing_aio");
 	req->ops++;
-	io_submit(&rop->op);
+	io_op_submit(&rop->op);
 	return 1;
 }
 

@@ -22,7 +22,7 @@ static const struct opt amend_opts[] = {
 	{ "t", "cache", NULL, OPT_TEXT, offsetof(struct amend_values, image.cache), "CACHE",
 	  "cache mode" },
 	{ NULL, "force", NULL, OPT_FLAG, offsetof(struct amend_values, force), NULL,
-	  "allow what may make data unreadable (accepted; nothing here does)" },
+	  "allow what may make data unreadable: overwrite or erase the last key slot" },
 	{ "o", "options", NULL, OPT_JOIN, offsetof(struct amend_values, options), "OPTIONS",
 	  "what to change, name=value,...; help lists the options" },
 	{ 0 },
@@ -39,7 +39,7 @@ static int amend(struct bd_node *node, const struct amend_values *values)
 	progress_begin(&progress, values->progress && !values->quiet, 1);
 	if (ret == 0) {
 		progress_update(0, 1, &progress);
-		ret = bd_amend(node, opts, &err);
+		ret = bd_amend(node, opts, values->force, &err);
 		progress_update(1, 1, &progress);
 	}
 	progress_end(&progress);

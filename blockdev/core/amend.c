@@ -32,7 +32,7 @@ static int check_option(const struct bd_format *fmt, struct bd_opts *opts, const
 	return -EINVAL;
 }
 
-int bd_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err)
+int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
 {
 	if (node->protocol || !bd_amend_options(node->fmt->name))
 		return bd_fail(err, -ENOTSUP, "Format driver '%s' does not support option "
@@ -45,5 +45,5 @@ int bd_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err)
 		if (ret < 0)
 			return ret;
 	}
-	return node->fmt->create->amend(node, opts, err);
+	return node->fmt->create->amend(node, opts, force, err);
 }

@@ -26,8 +26,8 @@ bool bd_is_protocol(const char *name)
 const char *const *bd_format_names(void)
 {
 	static const char *const names[] = {
-		"blkdebug", "delay", "file", "host_device", "null-co", "qcow2", "raw", "record",
-		"throttle", NULL,
+		"blkdebug", "delay", "file", "host_device", "luks", "null-co", "qcow2", "raw",
+		"record", "throttle", NULL,
 	};
 
 	return names;

@@ -13,12 +13,31 @@ struct change {
 	uint64_t iter_time;           /* milliseconds */
 };
 
+/* A sign is taken, like elsewhere; QEMU tells a negative number as an unsigned one. */
+static int parse_slot(const char *text, struct change *change, struct bd_error *err)
+{
+	bool negative = *text == '-';
+	uint64_t number;
+
+	if (bd_parse_u64(text + negative, &number) < 0 || number > INT64_MAX)
+		return bd_fail(err, -EINVAL, "Parameter 'keyslot' expects integer");
+	change->slot = (int)number;
+	if (number < LUKS_SLOTS && !negative)
+		return 0;
+	number = negative ? -number : number;
+	if (change->activate)
+		return bd_fail(err, -EINVAL,
+			       "Invalid keyslot %u specified, must be between 0 and %u",
+			       (unsigned)number, LUKS_SLOTS - 1);
+	return bd_fail(err, -EINVAL, "Invalid keyslot %i specified, must be between 0 and %i",
+		       (int)number, LUKS_SLOTS - 1);
+}
+
 static int parse(const struct bd_opts *opts, struct change *change, struct bd_error *err)
 {
 	const char *state = bd_opts_get(opts, "state"), *slot = bd_opts_get(opts, "keyslot");
 	const char *time = bd_opts_get(opts, "iter-time");
-	uint64_t number;
-
+	int ret;
 	*change = (struct change){ .slot = -1, .iter_time = LUKS_ITER_TIME };
 	if (!state)
 		return bd_fail(err, -EINVAL, "Parameter 'state' is missing");
@@ -28,17 +47,8 @@ static int parse(const struct bd_opts *opts, struct change *change, struct bd_er
 			       state);
 	change->old_secret = bd_opts_get(opts, "old-secret");
 	change->new_secret = bd_opts_get(opts, "new-secret");
-	if (slot) {
-		if (bd_parse_u64(slot, &number) < 0 || number > INT64_MAX)
-			return bd_fail(err, -EINVAL, "Parameter 'keyslot' expects integer");
-		if (number >= LUKS_SLOTS)
-			return bd_fail(err, -EINVAL,
-				       change->activate ?
-				       "Invalid keyslot %u specified, must be between 0 and %u" :
-				       "Invalid keyslot %i specified, must be between 0 and %i",
-				       (unsigned)number, LUKS_SLOTS - 1);
-		change->slot = (int)number;
-	}
+	if (slot && (ret = parse_slot(slot, change, err)) < 0)
+		return ret;
 	change->has_iter_time = time != NULL;
 	if (time && (bd_parse_u64(time, &change->iter_time) < 0 ||
 		     change->iter_time > INT64_MAX))

@@ -4,10 +4,11 @@
 
 #include "blockdev/core/format.h"
 
-extern const struct bd_format bd_format_qcow2, bd_format_raw;
+extern const struct bd_format bd_format_luks, bd_format_qcow2, bd_format_raw;
 
 const struct bd_format *const bd_formats[] = {
 	&bd_format_qcow2,
+	&bd_format_luks,
 	&bd_format_raw,    /* takes everything, so it comes last */
 	NULL,
 };

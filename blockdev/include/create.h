@@ -27,10 +27,11 @@ const struct bd_option *bd_protocol_create_options(const char *filename);
 
 /*
  * Change options of an existing image: only those in @opts, which is used up.
+ * @force: also what may make the data unreadable.
  * -ENOTSUP: the format has nothing to change.  Blocks; no request in flight.
  * Like: qemu-img amend.
  */
-int bd_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
+int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err);
 /* The options amend knows; NULL: nothing can be changed, or there is no such format. */
 const struct bd_option *bd_amend_options(const char *format);
 

@@ -8,6 +8,7 @@
 
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/alloc.h"
+#include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/rewrite.h"
 
 enum { AMEND = BD_OPTION_AMEND };
@@ -120,11 +121,8 @@ static int parse(const struct qcow2 *q, const struct bd_opts *opts, struct wante
 		.refcount_order = q->refcount_order,
 		.lazy_refcounts = q->compatible & QCOW2_COMPAT_LAZY_REFCOUNTS,
 	};
-	for (size_t i = 0; i < bd_opts_count(opts); i++) {
-		if (!strncmp(bd_opts_key(opts, i), "encrypt.", 8))
-			return bd_fail(err, q->crypt_method ? -ENOTSUP : -EINVAL,
-				       "Can't amend encryption options - encryption not present");
-	}
+	if (qcow2_crypt_options(opts) && (ret = qcow2_crypt_can_amend(q, err)) < 0)
+		return ret;
 	if ((ret = parse_version(bd_opts_get(opts, "compat"), want, err)) < 0 ||
 	    (ret = parse_width(bd_opts_get(opts, "refcount_bits"), want, err)) < 0 ||
 	    (ret = parse_data_file(q, opts, want, err)) < 0)
@@ -194,7 +192,7 @@ static int set_lazy(struct qcow2 *q, const struct wanted *want, struct bd_error 
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not update the image header") : 0;
 }
 
-int qcow2_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err)
+int qcow2_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
 	struct wanted want;
@@ -205,6 +203,8 @@ int qcow2_amend(struct bd_node *node, struct bd_opts *opts, struct bd_error *err
 	/* New features first, the step down last: between them the others can be removed. */
 	if (ret == 0 && want.version > q->version)
 		ret = qcow2_upgrade(q, err);
+	if (ret == 0 && qcow2_crypt_options(opts))
+		ret = qcow2_crypt_amend(q, opts, force, err);
 	if (ret == 0)
 		ret = set_width(q, &want, err);
 	if (ret == 0 && (want.data_file || want.data_file_raw !=

@@ -210,6 +210,25 @@ int qcow2_crypt_info(struct qcow2 *q, json_t *data, struct bd_error *err)
 	return 0;
 }
 
+bool qcow2_crypt_options(const struct bd_opts *opts)
+{
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		if (!strncmp(bd_opts_key(opts, i), "encrypt.", 8))
+			return true;
+	}
+	return false;
+}
+
+int qcow2_crypt_can_amend(const struct qcow2 *q, struct bd_error *err)
+{
+	if (!q->crypt)
+		return bd_fail(err, -EINVAL,
+			       "Can't amend encryption options - encryption not present");
+	if (q->crypt_method != METHOD_LUKS)
+		return bd_fail(err, -ENOTSUP, "Only LUKS encryption options can be amended");
+	return 0;
+}
+
 int qcow2_crypt_amend(struct qcow2 *q, const struct bd_opts *opts, bool force,
 		      struct bd_error *err)
 {
@@ -218,13 +237,6 @@ int qcow2_crypt_amend(struct qcow2 *q, const struct bd_opts *opts, bool force,
 
 	if (!all || !own)
 		return bd_fail(err, -ENOMEM, "Out of memory");
-	if (!bd_opts_take_prefix(all, "encrypt.", own))
-		return 0;
-	if (!q->crypt)
-		return bd_fail(err, -EINVAL,
-			       "Can't amend encryption options - encryption not present");
-	if (q->crypt_method != METHOD_LUKS)
-		return bd_fail(err, -ENOTSUP, "Only LUKS encryption options can be amended for "
-					      "qcow2 with blockdev-amend");
+	bd_opts_take_prefix(all, "encrypt.", own);
 	return luks_amend(&q->crypt->luks, &store, own, q->crypt->secret, force, err);
 }

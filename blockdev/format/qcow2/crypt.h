@@ -14,7 +14,11 @@ int qcow2_crypt_open(struct qcow2 *q, struct bd_error *err);
 void qcow2_crypt_close(struct qcow2 *q);
 /* Add "encrypt" to the format's information @data. */
 int qcow2_crypt_info(struct qcow2 *q, json_t *data, struct bd_error *err);
-/* Change key slots: @opts: "encrypt.*" options of amend. */
+/* Is any of @opts about encryption? */
+bool qcow2_crypt_options(const struct bd_opts *opts);
+/* amend: has this image key slots?  -EINVAL, -ENOTSUP: no. */
+int qcow2_crypt_can_amend(const struct qcow2 *q, struct bd_error *err);
+/* Change the key slots that it has.  @opts: options of amend, with "encrypt.". */
 int qcow2_crypt_amend(struct qcow2 *q, const struct bd_opts *opts, bool force,
 		      struct bd_error *err);
 

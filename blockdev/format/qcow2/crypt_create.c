@@ -50,10 +50,8 @@ int qcow2_crypt_parse(const struct bd_opts *opts, uint32_t *method, struct bd_er
 					     "be used at the same time");
 	if (on)
 		format = "aes";
-	for (size_t i = 0; i < bd_opts_count(opts) && !format; i++) {
-		if (!strncmp(bd_opts_key(opts, i), "encrypt.", 8))
-			return bd_fail(err, -EINVAL, "Parameter 'encrypt.format' is missing");
-	}
+	if (!format && qcow2_crypt_options(opts))
+		return bd_fail(err, -EINVAL, "Parameter 'encrypt.format' is missing");
 	if (!format)
 		return 0;
 	*method = !strcmp(format, "aes") ? AES : !strcmp(format, "luks") ? LUKS : NONE;

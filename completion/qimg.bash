@@ -175,7 +175,7 @@ _qimg_options()
 _qimg_words()
 {
 	case $1 in
-	FMT) words='blkdebug delay file host_device null-co qcow2 raw record throttle' ;;
+	FMT) words='blkdebug delay file host_device luks null-co qcow2 raw record throttle' ;;
 	CACHE) words='none writeback writethrough directsync unsafe' ;;
 	OFMT) words='human json' ;;
 	AIO) words='threads native io_uring sync mmap' ;;
@@ -183,7 +183,7 @@ _qimg_words()
 	MODE) words='off metadata falloc full' ;;
 	WHAT) words='leaks all' ;;
 	ALGORITHM) words='sha256 sha512 xxh3' ;;
-	OPTIONS) words='backing_file= backing_fmt= cluster_size= compat= compression_type= data_file= data_file_raw= encrypt.cipher-alg= encrypt.cipher-mode= encrypt.format= encrypt.hash-alg= encrypt.iter-time= encrypt.ivgen-alg= encrypt.ivgen-hash-alg= encrypt.key-secret= encryption= lazy_refcounts= preallocation= refcount_bits= size= ' ;;
+	OPTIONS) words='backing_file= backing_fmt= cipher-alg= cipher-mode= cluster_size= compat= compression_type= data_file= data_file_raw= encrypt.cipher-alg= encrypt.cipher-mode= encrypt.format= encrypt.hash-alg= encrypt.iter-time= encrypt.ivgen-alg= encrypt.ivgen-hash-alg= encrypt.key-secret= encryption= hash-alg= iter-time= ivgen-alg= ivgen-hash-alg= key-secret= lazy_refcounts= preallocation= refcount_bits= size= ' ;;
 	*) words= ;;
 	esac
 }

@@ -130,6 +130,12 @@ static int take_load(const struct bench_values *v, struct bench_load *load)
 	return 0;
 }
 
+/* What QEMU's option "aio" of a file knows; the other engines are ours alone. */
+static const char *qemu_aio(const char *aio)
+{
+	return aio && (!strcmp(aio, "sync") || !strcmp(aio, "mmap")) ? NULL : aio;
+}
+
 /* The cache options as options of the image. */
 static struct bd_opts *image_options(const struct bench_values *v)
 {
@@ -137,7 +143,7 @@ static struct bd_opts *image_options(const struct bench_values *v)
 		{ "l2-cache-size", v->l2_size }, { "l2-cache-entry-size", v->l2_entry },
 		{ "l2-cache-file", v->l2_file }, { "refcount-cache-size", v->refcount_size },
 		{ "cache-size", v->cache_size }, { "cache-clean-interval", v->clean },
-		{ "file.aio", v->native ? "native" : v->aio },
+		{ "file.aio", v->native ? "native" : qemu_aio(v->aio) },
 	};
 	struct bd_opts *opts = bd_opts_new();
 

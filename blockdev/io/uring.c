@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* io_uring: a turn of the context is one system call for all that is queued and all that waits. */
+/*
+ * io_uring: a turn of the context is one system call for all that is queued and all that waits.
+ *
+ * Large transfers through the page cache are copies by the processor.  The ring makes them on the
+ * submitting thread, or one by one on a kernel worker; threads of our own make them side by side.
+ */
 #include "config.h"
 
 #if CONFIG_URING
@@ -10,7 +15,15 @@
 #include <stdlib.h>
 
 #include "blockdev/io/engines.h"
+#include "blockdev/io/file.h"
 #include "blockdev/io/op.h"
+#include "blockdev/io/pool.h"
+
+enum {
+	BULK_READ = 128 << 10,  /* bytes from which on a buffered transfer is a thread's */
+	BULK_WRITE = 64 << 10,
+	BULK_THREADS = 16,
+};
 
 struct io_engine {
 	struct io_uring ring;
@@ -18,7 +31,25 @@ struct io_engine {
 	unsigned inflight;
 	unsigned queued;    /* filled entries the kernel has not seen */
 	bool deferred;      /* completions appear only inside io_uring_enter() */
+	struct io_pool *bulk; /* large buffered transfers; NULL: none yet */
+	unsigned nr_bulk;   /* of them in flight; part of inflight */
+	bool bulk_polled;   /* the ring watches the pool */
 	uint64_t syscalls;
+};
+
+/* On a thread of the pool: the operation is this thread's until it is collected. */
+static void run_bulk(void *item)
+{
+	struct io_op *op = item;
+	struct io_step step;
+
+	io_op_step(op, &step);
+	op->raw = io_step_run(&step);
+}
+
+static const struct io_pool_kind bulk_kind = {
+	.next_at = offsetof(struct io_op, link.next),
+	.run = run_bulk,
 };
 
 /* Kernels before 6.1 do not know the flags that make completions cheaper. */
@@ -65,6 +96,7 @@ static int uring_open(unsigned depth, struct io_engine **out, struct bd_error *e
 
 static void uring_close(struct io_engine *engine)
 {
+	io_pool_free(engine->bulk);
 	io_uring_queue_exit(&engine->ring);
 	free(engine);
 }
@@ -89,6 +121,46 @@ static void prep_transfer(struct io_uring_sqe *sqe, const struct io_step *step)
 		io_uring_prep_read(sqe, step->fd, iov->iov_base, len, step->off);
 }
 
+static bool is_bulk(const struct io_op *op)
+{
+	uint64_t least = op->kind == IO_READ ? BULK_READ : BULK_WRITE;
+
+	if ((op->kind != IO_READ && op->kind != IO_WRITE) || op->file->flags & BD_O_DIRECT)
+		return false;
+	return op->len - op->progress >= least;
+}
+
+/* The ring watches the pool while that has work.  False: there is no room for that now. */
+static bool watch_bulk(struct io_engine *engine)
+{
+	struct io_uring_sqe *sqe;
+
+	if (engine->bulk_polled)
+		return true;
+	sqe = io_uring_get_sqe(&engine->ring);
+	if (!sqe)
+		return false;
+	io_uring_prep_poll_add(sqe, io_pool_fd(engine->bulk), POLLIN);
+	io_uring_sqe_set_data(sqe, engine);
+	engine->bulk_polled = true;
+	engine->queued++;
+	return true;
+}
+
+/* Give @op to a thread.  False: the ring has to do it. */
+static bool queue_bulk(struct io_engine *engine, struct io_op *op)
+{
+	if (!engine->bulk && io_pool_new(&bulk_kind, BULK_THREADS, &engine->bulk) < 0)
+		return false;
+	if (!watch_bulk(engine))
+		return false;
+	engine->inflight++;
+	engine->nr_bulk++;
+	engine->syscalls++;
+	io_pool_submit(engine->bulk, op);
+	return true;
+}
+
 static int uring_queue(struct io_engine *engine, struct io_op *op)
 {
 	struct io_uring_sqe *sqe;
@@ -96,6 +168,8 @@ static int uring_queue(struct io_engine *engine, struct io_op *op)
 
 	if (engine->inflight >= engine->entries)
 		return -EAGAIN;
+	if (is_bulk(op) && queue_bulk(engine, op))
+		return 0;
 	sqe = io_uring_get_sqe(&engine->ring);
 	if (!sqe)
 		return -EAGAIN;
@@ -124,19 +198,43 @@ static int uring_queue(struct io_engine *engine, struct io_op *op)
 	return 0;
 }
 
+/* The operations that threads have finished. */
+static unsigned collect_bulk(struct io_engine *engine, struct link *done)
+{
+	struct io_op *op = engine->nr_bulk ? io_pool_collect(engine->bulk) : NULL;
+	unsigned nr = 0;
+
+	while (op) {
+		/* The pool's chain runs through link.next from operation to operation. */
+		struct io_op *next = (void *)op->link.next;
+
+		list_add_tail(done, &op->link);
+		op = next;
+		nr++;
+	}
+	engine->nr_bulk -= nr;
+	return nr;
+}
+
 static int collect(struct io_engine *engine, struct link *done)
 {
 	struct io_uring_cqe *cqe;
-	unsigned head, nr = 0;
+	unsigned head, nr = 0, seen = 0;
 
 	io_uring_for_each_cqe(&engine->ring, head, cqe) {
 		struct io_op *op = io_uring_cqe_get_data(cqe);
 
+		seen++;
+		if ((void *)op == engine) {
+			engine->bulk_polled = false;
+			continue;
+		}
 		op->raw = cqe->res;
 		list_add_tail(done, &op->link);
 		nr++;
 	}
-	io_uring_cq_advance(&engine->ring, nr);
+	io_uring_cq_advance(&engine->ring, seen);
+	nr += collect_bulk(engine, done);
 	engine->inflight -= nr;
 	return (int)nr;
 }
@@ -176,6 +274,8 @@ static int uring_reap(struct io_engine *engine, unsigned wait_min, uint64_t time
 		nr = collect(engine, done);
 	if (nr && (unsigned)nr >= wait_min)
 		return nr;
+	if (engine->nr_bulk)
+		watch_bulk(engine);
 	if (engine->queued || wait_min || engine->deferred) {
 		ret = enter(engine, wait_min, timeout_ns);
 		if (ret < 0)

@@ -24,18 +24,20 @@ img_src := $(filter-out $(wildcard qimg/io_*.c),$(wildcard qimg/*.c))
 shared_src := $(wildcard qimg/opts.c qimg/report.c qimg/human.c qimg/image.c qimg/object.c \
 	qimg/program.c qimg/info_print.c)
 io_src := $(wildcard qimg/io_*.c)
-vm_src := $(wildcard vkvm/*.c)
+vm_src := $(shell find vkvm -name '*.c' 2>/dev/null | sort)
 test_src := $(wildcard tests/unit/test_*.c)
 fake_src := $(filter-out $(test_src),$(wildcard tests/unit/*.c))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libqimg.a
+# All of vkvm but its main(), for its unit tests; not installed.
+VMLIB := $(if $(vm_src),$(BUILD)/libvkvm.a)
 PROGS := $(if $(wildcard qimg/main.c),$(BUILD)/qimg) $(if $(io_src),$(BUILD)/qimg-io) \
 	$(if $(vm_src),$(BUILD)/vkvm)
 TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(test_src))
 OBJS := $(call obj,$(lib_src) $(img_src) $(io_src) $(vm_src) $(test_src) $(fake_src))
 
-.PHONY: all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
+.PHONY: vkvm-guests check-vkvm all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
 	install-dropin install-deps clean help
 .DELETE_ON_ERROR:
 .SECONDARY: # keep the objects of test programs
@@ -51,20 +53,30 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/config.mak
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(LIB): $(call obj,$(lib_src))
+$(BUILD)/libvkvm.a: $(call obj,$(filter-out vkvm/main.c,$(vm_src)))
+$(LIB) $(BUILD)/libvkvm.a:
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/qimg: $(call obj,$(img_src)) $(LIB)
 $(BUILD)/qimg-io: $(call obj,$(io_src) $(shared_src)) $(LIB)
-$(BUILD)/vkvm: $(call obj,$(vm_src)) $(LIB)
+$(BUILD)/vkvm: $(call obj,vkvm/main.c) $(VMLIB) $(LIB)
 $(BUILD)/qimg $(BUILD)/qimg-io $(BUILD)/vkvm:
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(LIB)
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(VMLIB) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
+# Programs that run inside vkvm, without an operating system.
+GUEST := $(BUILD)/tests/vkvm
+GUEST_CFLAGS := -ffreestanding -nostdlib -static -no-pie -fno-pic -Wl,--build-id=none
+$(GUEST)/mbr.bin: tests/vkvm/guest/mbr.S
+	@mkdir -p $(@D)
+	@echo "  GUEST $@"
+	$(Q)$(CC) -m32 $(GUEST_CFLAGS) -Wl,-Ttext=0x7c00 -Wl,--oformat=binary -o $@ $<
 
 -include $(OBJS:.o=.d)
 
@@ -73,11 +85,14 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(LIB
 # Both install what they need first, so that a fresh clone on a fresh machine will do.
 check:
 	@scripts/install-deps.sh build test
-	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all unit-programs
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all unit-programs vkvm-guests
 	+@BUILD=$(BUILD) tests/run
 unit: unit-programs
 	+@BUILD=$(BUILD) tests/run unit
 unit-programs: $(TESTS)
+vkvm-guests: $(GUEST)/mbr.bin
+check-vkvm: all vkvm-guests
+	+@BUILD=$(BUILD) tests/run vkvm
 lint:
 	+@BUILD=$(BUILD) tests/run lint
 iotests: all
@@ -112,6 +127,7 @@ help:
 	@echo "make [all]           the library and the programs, in $(BUILD)/"
 	@echo "make check           unit tests, lint, golden tests, cases"
 	@echo "make unit | lint | iotests | cases"
+	@echo "make check-vkvm      tests of vkvm with its own guests, on /dev/kvm"
 	@echo "make check-long      the long tests; PART=name: one part"
 	@echo "make quickstart      a tour with a real file system image, about two minutes"
 	@echo "make install         DESTDIR=, PREFIX= as usual; install-dropin, uninstall"

@@ -95,6 +95,15 @@ void io_op_submit(struct io_op *op)
 	op->file->ops->submit(op->file, op);
 }
 
+void io_poll_submit(struct io_ctx *ctx, struct io_op *op)
+{
+	op->tries = 0;
+	list_init(&op->link);
+	list_init(&op->range);
+	ctx->nr_ops++;
+	io_ctx_queue(ctx, op);
+}
+
 void io_ctx_complete(struct io_ctx *ctx, struct io_op *op, int res)
 {
 	op->res = res;

@@ -116,6 +116,8 @@ struct io_timer {
 int io_ctx_new(const char *engine, unsigned depth, struct io_ctx **out, struct bd_error *err);
 void io_ctx_free(struct io_ctx *ctx);
 void io_op_submit(struct io_op *op);
+/* Submit @op of kind IO_POLL, which belongs to no file. */
+void io_poll_submit(struct io_ctx *ctx, struct io_op *op);
 /*
  * One turn: submit what is queued, collect, run timers and done() callbacks.
  * @wait: sleep until something completes, if anything (operation, work, timer) is pending.

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# What the tests share: sourced by tests/vkvm/*.sh.  $WORK is an empty folder, $BUILD has the programs.
+set -e
+guests=$BUILD/tests/vkvm
+vkvm=$BUILD/vkvm
+qimg=$BUILD/qimg
+oracle=$(command -v qemu-img || echo "$qimg")
+cd "$WORK"
+
+fail() { echo "failed: $*"; exit 1; }
+skip() { echo "$*"; exit 77; }
+
+# expect STATUS COMMAND...
+expect() {
+	want=$1
+	shift
+	echo "+ $*"
+	got=0
+	"$@" </dev/null >out 2>&1 || got=$?
+	cat out
+	[ "$got" = "$want" ] || fail "status $got instead of $want"
+}
+
+# says TEXT: the last command printed it
+says() { grep -qF -- "$1" out || fail "no \"$1\" in the output"; }
+
+# The MBR guest's disk: 1 MiB, sectors 1..256 filled; $sum is what it will print.
+make_mbr_disk() {
+	python3 - "$guests/mbr.bin" mbr.raw >sum <<-'END'
+		import random, sys
+		random.seed(7)
+		disk = bytearray(4 << 20)
+		disk[:512] = open(sys.argv[1], 'rb').read()
+		disk[512:257 * 512] = random.randbytes(256 * 512)
+		open(sys.argv[2], 'wb').write(disk)
+		print('%08x' % sum(disk[512:257 * 512]))
+	END
+	sum=$(cat sum)
+}
+
+# mbr_written IMAGE OPTIONS...: its write is there, and the image is sound
+mbr_written() {
+	image=$1
+	shift
+	"$oracle" convert -O raw "$@" "$image" read.raw
+	found=$(dd if=read.raw bs=512 skip=300 count=1 status=none | od -An -N4 -tx4 | tr -d ' ')
+	[ "$found" = "$sum" ] || fail "sector 300 of $image has $found, not $sum"
+	case $image in
+	*.qcow2) "$oracle" check -q "$image" || fail "$image is not sound" ;;
+	esac
+}
+
+debug_exit="-device isa-debug-exit,iobase=0xf4,iosize=4"

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, pausing and closing the disks. */
+#include "vkvm/block/disks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vkvm/block/overlay.h"
+#include "vkvm/report.h"
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+static int open_image(struct bd_queue *queue, const struct drive *drive, struct bd_node **node,
+		      struct bd_error *err)
+{
+	struct bd_open_args args = {
+		.filename = drive->filename, .format = drive->format, .opts = drive->opts,
+		.flags = drive->flags,
+	};
+	int ret = drive->snapshot ? overlay_open(queue, &args, node, err) :
+				    bd_open(queue, &args, node, err);
+
+	if (ret < 0 && drive->filename)
+		bd_prefix(err, "Could not open '%s': ", drive->filename);
+	return ret;
+}
+
+static void stopped(void *user, const struct disk *disk, enum disk_op op, int error)
+{
+	struct machine *m = user;
+
+	report_error("%s: %s failed: %s; the machine is stopped", disk->id,
+		     op == DISK_READ ? "read" : op == DISK_FLUSH ? "flush" : "write",
+		     strerror(-error));
+	machine_raise(m, EVENT_IO_ERROR);
+}
+
+static void publish(void *arg)
+{
+	virtio_blk_publish(arg);
+}
+
+static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_error *err)
+{
+	struct drive *drive = unit->drive;
+	struct disk *disk = &unit->disk;
+	int ret = open_image(disks->iot.queue, drive, &disk->node, err);
+
+	if (ret < 0)
+		return ret;
+	unit->open = true;
+	disk->queue = disks->iot.queue;
+	disk->id = drive->id;
+	disk->serial = drive->serial;
+	disk->read_only = !(drive->flags & BD_O_RDWR);
+	disk->write_back = drive->write_back;
+	disk->block_size = drive->block_size;
+	disk->read_error = drive->read_error;
+	disk->write_error = drive->write_error;
+	disk->stopped = stopped;
+	disk->user = disks->machine;
+	ret = virtio_blk_open(&unit->blk, disk, &disks->machine->vm.mem, drive->nr_queues,
+			      (uint16_t)drive->queue_size);
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not set up disk '%s'", drive->id);
+	unit->blk.dev.thread = &disks->iot.thread;
+	iothread_add_hook(&disks->iot, publish, &unit->blk);
+	return 0;
+}
+
+struct open_call {
+	struct disks *disks;
+	struct bd_error *err;
+	int ret;
+};
+
+static void open_all(void *arg)
+{
+	struct open_call *call = arg;
+
+	for (unsigned i = 0; i < call->disks->nr && call->ret == 0; i++)
+		call->ret = open_unit(call->disks, &call->disks->units[i], call->err);
+}
+
+static int plug_all(struct disks *disks, struct pci_bus *bus, struct bd_error *err)
+{
+	for (unsigned i = 0; i < disks->nr; i++) {
+		struct disk_unit *unit = &disks->units[i];
+
+		if (virtio_pci_init(&unit->pci, bus, &unit->blk.dev) < 0)
+			return bd_fail(err, -ENOSPC, "No room for disk '%s'", unit->disk.id);
+		unit->plugged = true;
+	}
+	return 0;
+}
+
+/* The engine's pool has room for every ring at once, as far as it goes. */
+static unsigned depth_of(const struct drives *drives)
+{
+	unsigned depth = 32;
+
+	for (unsigned i = 0; i < drives->nr; i++)
+		depth += drives->list[i].nr_queues * drives->list[i].queue_size;
+	return depth < 4096 ? depth : 4096;
+}
+
+int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
+	       struct bd_error *err)
+{
+	struct open_call call = { disks, err, 0 };
+	const char *engine = drives->engine[0] ? drives->engine : getenv("QIMG_ENGINE");
+	int ret;
+
+	disks->machine = bus->machine;
+	disks->units = calloc(drives->nr + 1, sizeof(*disks->units));
+	if (!disks->units)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	ret = iothread_start(&disks->iot, engine, depth_of(drives), err);
+	if (ret < 0)
+		return ret;
+	disks->nr = drives->nr;
+	for (unsigned i = 0; i < disks->nr; i++)
+		disks->units[i].drive = &drives->list[i];
+	iothread_call(&disks->iot, open_all, &call);
+	return call.ret < 0 ? call.ret : plug_all(disks, bus, err);
+}
+
+/* --- pausing ----------------------------------------------------------------------------- */
+
+static void pause_all(void *arg)
+{
+	struct disks *disks = arg;
+
+	for (unsigned i = 0; i < disks->nr; i++) {
+		struct disk_unit *unit = &disks->units[i];
+
+		virtio_blk_drain(&unit->blk);
+		if (!unit->disk.read_only && bd_sync(unit->disk.node) < 0)
+			report_warning("%s: could not be flushed", unit->disk.id);
+	}
+}
+
+static void resume_all(void *arg)
+{
+	struct disks *disks = arg;
+
+	for (unsigned i = 0; i < disks->nr; i++) {
+		virtio_blk_retry(&disks->units[i].blk);
+		virtio_blk_undrain(&disks->units[i].blk);
+	}
+}
+
+void disks_pause(struct disks *disks)
+{
+	iothread_call(&disks->iot, pause_all, disks);
+}
+
+void disks_resume(struct disks *disks)
+{
+	iothread_call(&disks->iot, resume_all, disks);
+}
+
+/* --- closing ----------------------------------------------------------------------------- */
+
+static void close_all(void *arg)
+{
+	struct open_call *call = arg;
+	struct disks *disks = call->disks;
+
+	/* Hooks belong to the devices that go. */
+	disks->iot.nr_hooks = 0;
+	for (unsigned i = 0; i < disks->nr; i++) {
+		struct disk_unit *unit = &disks->units[i];
+		int ret;
+
+		if (!unit->open)
+			continue;
+		if (unit->plugged)
+			virtio_reset(&unit->blk.dev);
+		virtio_blk_close(&unit->blk);
+		ret = bd_close(unit->disk.node);
+		if (ret < 0)
+			report_error("Could not close disk '%s': %s", unit->disk.id,
+				     strerror(-ret));
+		if (ret < 0 && call->ret == 0)
+			call->ret = ret;
+	}
+}
+
+int disks_close(struct disks *disks)
+{
+	struct open_call call = { .disks = disks };
+
+	if (!disks->iot.started)
+		return 0;
+	iothread_call(&disks->iot, close_all, &call);
+	iothread_stop(&disks->iot);
+	for (unsigned i = 0; i < disks->nr; i++)
+		virtio_pci_clear(&disks->units[i].pci);
+	free(disks->units);
+	disks->units = NULL;
+	disks->nr = 0;
+	return call.ret;
+}

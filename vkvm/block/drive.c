@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* Disks of the command line: keys and defaults. */
+#include "vkvm/block/drive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_QUEUE_SIZE = 256 };
+
+/* --- values ------------------------------------------------------------------------------ */
+
+static int take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err)
+{
+	char *text = bd_opts_take(opts, key);
+	int ret = text ? bd_parse_bool(text, value) : 0;
+
+	if (ret < 0)
+		bd_fail(err, ret, "Parameter '%s' expects 'on' or 'off'", key);
+	free(text);
+	return ret;
+}
+
+static int take_number(struct bd_opts *opts, const char *key, uint64_t max, uint64_t *value,
+		       struct bd_error *err)
+{
+	char *text = bd_opts_take(opts, key);
+	int ret = text ? bd_parse_u64(text, value) : 0;
+
+	if (ret == 0 && text && *value > max)
+		ret = -ERANGE;
+	if (ret < 0)
+		bd_fail(err, ret, "Parameter '%s' expects a number up to %llu", key,
+			(unsigned long long)max);
+	free(text);
+	return ret;
+}
+
+static int take_policy(struct bd_opts *opts, const char *key, bool for_read,
+		       enum disk_policy *policy, struct bd_error *err)
+{
+	static const char *const names[] = {
+		[DISK_REPORT] = "report", [DISK_IGNORE] = "ignore", [DISK_STOP] = "stop",
+		[DISK_ENOSPC] = "enospc",
+	};
+	char *text = bd_opts_take(opts, key);
+	int ret = text ? -EINVAL : 0;
+
+	for (unsigned i = 0; text && i < (for_read ? 3 : 4); i++) {
+		if (!strcmp(text, names[i])) {
+			*policy = (enum disk_policy)i;
+			ret = 0;
+		}
+	}
+	if (ret < 0)
+		bd_fail(err, ret, "'%s' invalid %s error action", text,
+			for_read ? "read" : "write");
+	free(text);
+	return ret;
+}
+
+static int take_cache(struct bd_opts *opts, struct drive *drive, struct bd_error *err)
+{
+	char *mode = bd_opts_take(opts, "cache");
+	unsigned flags = drive->flags;
+	int ret = mode ? bd_cache_mode(mode, &flags) : 0;
+
+	free(mode);
+	if (ret < 0)
+		return bd_fail(err, ret, "invalid cache option");
+	/* The guest decides later, so the image itself is always opened write-back. */
+	drive->write_back = !(flags & BD_O_WRITETHROUGH);
+	drive->flags = flags & ~(unsigned)BD_O_WRITETHROUGH;
+	return take_bool(opts, "cache.writeback", &drive->write_back, err);
+}
+
+static int take_aio(struct drives *drives, struct bd_opts *opts, struct bd_error *err)
+{
+	char *aio = bd_opts_take(opts, "aio");
+	int ret = 0;
+
+	if (aio && strcmp(aio, "threads") && strcmp(aio, "native") && strcmp(aio, "io_uring") &&
+	    strcmp(aio, "sync") && strcmp(aio, "mmap"))
+		ret = bd_fail(err, -EINVAL, "invalid aio option");
+	else if (aio)
+		snprintf(drives->engine, sizeof(drives->engine), "%s", aio);
+	free(aio);
+	return ret;
+}
+
+/* Keys whose only sensible value changes nothing here. */
+static int take_bus(struct bd_opts *opts, struct drive *drive, struct bd_error *err)
+{
+	char *bus = bd_opts_take(opts, "if"), *media = bd_opts_take(opts, "media");
+	int ret = 0;
+
+	if (media && strcmp(media, "disk"))
+		ret = bd_fail(err, -ENOTSUP, "media=%s is not supported, only disks are", media);
+	else if (bus && !strcmp(bus, "none"))
+		drive->wants_device = true;
+	else if (bus && strcmp(bus, "virtio") && strcmp(bus, "ide"))
+		ret = bd_fail(err, -EINVAL, "unsupported bus type '%s'", bus);
+	free(bus);
+	free(media);
+	return ret;
+}
+
+/* --- drives ------------------------------------------------------------------------------ */
+
+static struct drive *new_drive(struct drives *drives, struct bd_error *err)
+{
+	struct drive *drive = &drives->list[drives->nr];
+
+	if (drives->nr == DRIVES_MAX) {
+		bd_fail(err, -ENOSPC, "too many disks");
+		return NULL;
+	}
+	*drive = (struct drive){
+		.flags = BD_O_RDWR, .write_back = true, .write_error = DISK_ENOSPC,
+		.nr_queues = 1, .queue_size = DEFAULT_QUEUE_SIZE, .block_size = 512,
+		.boot_index = -1, .index = -1, .opts = bd_opts_new(),
+	};
+	if (!drive->opts) {
+		bd_fail(err, -ENOMEM, "Out of memory");
+		return NULL;
+	}
+	drives->nr++;
+	return drive;
+}
+
+int drives_add_file(struct drives *drives, const char *name, int index, struct bd_error *err)
+{
+	struct drive *drive = new_drive(drives, err);
+
+	if (!drive)
+		return -ENOSPC;
+	drive->filename = strdup(name);
+	drive->index = index;
+	return drive->filename ? 0 : -ENOMEM;
+}
+
+static int take_drive(struct drives *drives, struct drive *drive, struct bd_error *err)
+{
+	struct bd_opts *opts = drive->opts;
+	bool read_only = false;
+	uint64_t index = UINT64_MAX;
+	int ret;
+
+	drive->filename = bd_opts_take(opts, "file");
+	drive->format = bd_opts_take(opts, "format");
+	drive->id = bd_opts_take(opts, "id");
+	drive->serial = bd_opts_take(opts, "serial");
+	if ((ret = take_bool(opts, "readonly", &read_only, err)) < 0 ||
+	    (ret = take_bool(opts, "read-only", &read_only, err)) < 0 ||
+	    (ret = take_bool(opts, "snapshot", &drive->snapshot, err)) < 0 ||
+	    (ret = take_cache(opts, drive, err)) < 0 ||
+	    (ret = take_aio(drives, opts, err)) < 0 ||
+	    (ret = take_bus(opts, drive, err)) < 0 ||
+	    (ret = take_number(opts, "index", DRIVES_MAX - 1, &index, err)) < 0 ||
+	    (ret = take_policy(opts, "rerror", true, &drive->read_error, err)) < 0 ||
+	    (ret = take_policy(opts, "werror", false, &drive->write_error, err)) < 0)
+		return ret;
+	if (index != UINT64_MAX)
+		drive->index = (int)index;
+	if (read_only)
+		drive->flags &= ~(unsigned)BD_O_RDWR;
+	if (!drive->filename && !bd_opts_get(opts, "driver") && !bd_opts_count(opts))
+		return bd_fail(err, -EINVAL, "a drive needs a file");
+	return 0;
+}
+
+int drives_add(struct drives *drives, const char *text, struct bd_error *err)
+{
+	struct drive *drive = new_drive(drives, err);
+	int ret = drive ? bd_opts_parse(drive->opts, text, NULL, err) : -ENOSPC;
+
+	return ret < 0 ? ret : take_drive(drives, drive, err);
+}
+
+static struct drive *find(struct drives *drives, const char *id)
+{
+	for (unsigned i = 0; i < drives->nr; i++) {
+		if (drives->list[i].id && !strcmp(drives->list[i].id, id))
+			return &drives->list[i];
+	}
+	return NULL;
+}
+
+/* "file=NAME", where NAME is an earlier -blockdev: its options become the child's. */
+static int resolve_child(struct drives *drives, struct bd_opts *opts, const char *child,
+			 struct bd_error *err)
+{
+	char *name = bd_opts_take(opts, child);
+	struct drive *node = name ? find(drives, name) : NULL;
+	char key[256];
+
+	if (name && (!node || !node->is_node)) {
+		bd_fail(err, -ENOENT, "Cannot find device='' nor node-name='%s'", name);
+		free(name);
+		return -ENOENT;
+	}
+	free(name);
+	for (size_t i = 0; node && i < bd_opts_count(node->opts); i++) {
+		snprintf(key, sizeof(key), "%s.%s", child, bd_opts_key(node->opts, i));
+		if (bd_opts_set(opts, key, bd_opts_value(node->opts, i)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int drives_add_node(struct drives *drives, const char *text, struct bd_error *err)
+{
+	struct drive *node = new_drive(drives, err);
+	int ret = -ENOSPC;
+	bool read_only = false;
+
+	if (!node)
+		return ret;
+	ret = text[0] == '{' ? bd_opts_parse_json(node->opts, text, err) :
+			       bd_opts_parse(node->opts, text, "driver", err);
+	if (ret < 0)
+		return ret;
+	node->is_node = true;
+	node->id = bd_opts_take(node->opts, "node-name");
+	if (!node->id)
+		return bd_fail(err, -EINVAL, "'node-name' must be specified for the root node");
+	ret = take_aio(drives, node->opts, err);
+	if (ret == 0)
+		ret = take_bool(node->opts, "read-only", &read_only, err);
+	if (read_only)
+		node->flags &= ~(unsigned)BD_O_RDWR;
+	if (ret == 0)
+		ret = resolve_child(drives, node->opts, "file", err);
+	return ret < 0 ? ret : resolve_child(drives, node->opts, "backing", err);
+}
+
+/* --- devices ----------------------------------------------------------------------------- */
+
+static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_error *err)
+{
+	uint64_t queues = drive->nr_queues, size = drive->queue_size;
+	uint64_t boot = UINT64_MAX, block = drive->block_size, physical = 0;
+	char *serial = bd_opts_take(opts, "serial");
+	int ret;
+
+	if (serial) {
+		free(drive->serial);
+		drive->serial = serial;
+	}
+	/* There is one thread for all disks, whatever it is called. */
+	free(bd_opts_take(opts, "iothread"));
+	free(bd_opts_take(opts, "id"));
+	if ((ret = take_number(opts, "num-queues", 16, &queues, err)) < 0 ||
+	    (ret = take_number(opts, "queue-size", 1024, &size, err)) < 0 ||
+	    (ret = take_number(opts, "bootindex", 255, &boot, err)) < 0 ||
+	    (ret = take_number(opts, "logical_block_size", 4096, &block, err)) < 0 ||
+	    (ret = take_number(opts, "physical_block_size", 1 << 20, &physical, err)) < 0 ||
+	    (ret = take_bool(opts, "write-cache", &drive->write_back, err)) < 0 ||
+	    (ret = take_policy(opts, "rerror", true, &drive->read_error, err)) < 0 ||
+	    (ret = take_policy(opts, "werror", false, &drive->write_error, err)) < 0)
+		return ret;
+	if (!queues || size < 4 || (size & (size - 1)))
+		return bd_fail(err, -EINVAL, "queue-size must be a power of two, num-queues > 0");
+	if (block < 512 || (block & (block - 1)))
+		return bd_fail(err, -EINVAL, "logical_block_size must be a power of 2 between "
+					     "512 and 4096");
+	drive->nr_queues = (unsigned)queues;
+	drive->queue_size = (unsigned)size;
+	drive->block_size = (uint32_t)block;
+	if (boot != UINT64_MAX)
+		drive->boot_index = (int)boot;
+	if (bd_opts_count(opts))
+		return bd_fail(err, -EINVAL, "Property 'virtio-blk-pci.%s' not found",
+			       bd_opts_key(opts, 0));
+	return 0;
+}
+
+int drives_add_device(struct drives *drives, const char *keys, struct bd_error *err)
+{
+	struct bd_opts *opts = bd_opts_new();
+	struct drive *drive = NULL;
+	char *name = NULL;
+	int ret = opts ? bd_opts_parse(opts, keys, NULL, err) : -ENOMEM;
+
+	if (ret == 0)
+		name = bd_opts_take(opts, "drive");
+	if (ret == 0 && !name)
+		ret = bd_fail(err, -EINVAL, "drive property not set");
+	if (name && !(drive = find(drives, name)))
+		ret = bd_fail(err, -ENOENT, "Property 'virtio-blk-device.drive' can't find value "
+					    "'%s'", name);
+	else if (drive && drive->has_device)
+		ret = bd_fail(err, -EBUSY, "Drive '%s' is already in use by another block device",
+			      name);
+	if (ret == 0) {
+		drive->has_device = true;
+		ret = take_device(drive, opts, err);
+	}
+	free(name);
+	bd_opts_free(opts);
+	return ret;
+}
+
+/* --- order ------------------------------------------------------------------------------- */
+
+/* Those that are no disk go; the rest is ordered by index, then as given. */
+static void keep_disks(struct drives *drives)
+{
+	unsigned nr = 0;
+
+	for (unsigned i = 0; i < drives->nr; i++) {
+		struct drive *drive = &drives->list[i], kept = *drive;
+
+		if (!drive->has_device && (drive->is_node || drive->wants_device)) {
+			free(drive->id);
+			free(drive->filename);
+			free(drive->format);
+			free(drive->serial);
+			bd_opts_free(drive->opts);
+			continue;
+		}
+		*drive = (struct drive){0};
+		drives->list[nr++] = kept;
+	}
+	drives->nr = nr;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct drive *x = a, *y = b;
+
+	return x->index - y->index;
+}
+
+int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
+{
+	char id[16];
+
+	keep_disks(drives);
+	for (unsigned i = 0; i < drives->nr; i++) {
+		struct drive *drive = &drives->list[i];
+
+		for (unsigned j = 0; j < i; j++) {
+			if (drive->index >= 0 && drives->list[j].index == drive->index)
+				return bd_fail(err, -EEXIST, "drive with bus=0, unit=%d (index=%d) "
+							     "exists", drive->index, drive->index);
+		}
+		if (drive->index < 0)
+			drive->index = DRIVES_MAX + (int)i;
+		drive->snapshot |= snapshot;
+	}
+	qsort(drives->list, drives->nr, sizeof(drives->list[0]), by_index);
+	for (unsigned i = 0; i < drives->nr; i++) {
+		snprintf(id, sizeof(id), "virtio%u", i);
+		if (!drives->list[i].id && !(drives->list[i].id = strdup(id)))
+			return bd_fail(err, -ENOMEM, "Out of memory");
+	}
+	return 0;
+}
+
+void drives_clear(struct drives *drives)
+{
+	for (unsigned i = 0; i < drives->nr; i++) {
+		drives->list[i].wants_device = true;
+		drives->list[i].has_device = false;
+	}
+	keep_disks(drives);
+}

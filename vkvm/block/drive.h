@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command line says about a disk: -hda, -drive, -blockdev with -device. */
+#ifndef VKVM_DRIVE_H
+#define VKVM_DRIVE_H
+
+#include "vkvm/block/disk.h"
+
+enum { DRIVES_MAX = 24 };
+
+struct drive {
+	char *id;                    /* name for -device and messages */
+	char *filename;              /* NULL: the options name the file */
+	char *format;                /* NULL: guessed */
+	char *serial;
+	struct bd_opts *opts;        /* for the engine */
+	unsigned flags;              /* BD_O_* */
+	bool write_back, snapshot;
+	bool is_node;                /* a -blockdev, which is no disk by itself */
+	bool wants_device;           /* if=none: a -device makes it a disk */
+	bool has_device;
+	enum disk_policy read_error, write_error;
+	unsigned nr_queues, queue_size;
+	uint32_t block_size;         /* bytes */
+	int boot_index;              /* order among those the firmware tries; -1: not given */
+	int index;                   /* position among the disks; -1: next free one */
+};
+
+struct drives {
+	struct drive list[DRIVES_MAX];
+	unsigned nr;
+	char engine[16];             /* of aio=; empty: the fastest that works */
+};
+
+/* -hda and its kind: @index 0..3. */
+int drives_add_file(struct drives *drives, const char *name, int index, struct bd_error *err);
+/* -drive.  Like: QEMU's keys and defaults; what is not known here is the engine's. */
+int drives_add(struct drives *drives, const char *text, struct bd_error *err);
+/* -blockdev, as key=value or JSON. */
+int drives_add_node(struct drives *drives, const char *text, struct bd_error *err);
+/* -device virtio-blk-pci,drive=... without its first word. */
+int drives_add_device(struct drives *drives, const char *keys, struct bd_error *err);
+/* After the last option: disks come in order; names for those that have none. */
+int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err);
+void drives_clear(struct drives *drives);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* vkvm: a machine on KVM with the engine's disks.  The parts are wired here, in order. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "vkvm/boot/firmware.h"
+#include "vkvm/control/control.h"
+#include "vkvm/devices/platform.h"
+#include "vkvm/options.h"
+#include "vkvm/report.h"
+
+struct parts {
+	struct options options;
+	struct machine machine;
+	struct platform platform;
+	struct serial serial;
+	int serial_fd;               /* output of COM1; -1: nowhere */
+	struct fw_cfg fw_cfg;
+	struct pci_bus pci;
+	struct disks disks;
+	struct firmware firmware;
+	struct control control;
+};
+
+/* --- consoles ---------------------------------------------------------------------------- */
+
+/* "stdio", "file:NAME", "none"...: a descriptor to write to, -1: nowhere. */
+static int open_output(const char *where, const char *what, int *fd, struct bd_error *err)
+{
+	*fd = -1;
+	if (!strcmp(where, "stdio") || !strcmp(where, "mon:stdio"))
+		*fd = STDOUT_FILENO;
+	else if (!strncmp(where, "file:", 5))
+		*fd = open(where + 5, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	else if (strcmp(where, "null") && strcmp(where, "none"))
+		return bd_fail(err, -ENOTSUP, "%s %s: 'stdio', 'file:NAME' or 'null' is expected",
+			       what, where);
+	if (*fd < 0 && !strncmp(where, "file:", 5))
+		return bd_fail_errno(err, -errno, "%s %s: Could not open '%s'", what, where,
+				     where + 5);
+	return 0;
+}
+
+static void serial_output(void *user, uint8_t byte)
+{
+	const struct parts *parts = user;
+
+	if (parts->serial_fd >= 0 && write(parts->serial_fd, &byte, 1) < 0)
+		return;
+}
+
+static void serial_has_room(void *user)
+{
+	struct parts *parts = user;
+
+	machine_raise(&parts->machine, EVENT_WAKE);
+}
+
+static void reset_serial(void *arg)
+{
+	serial_reset(arg);
+}
+
+static int wire_serial(struct parts *parts, struct bd_error *err)
+{
+	const char *where = parts->options.serial ? parts->options.serial : "stdio";
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int ret = open_output(where, "-serial", &parts->serial_fd, err);
+
+	if (ret < 0)
+		return ret;
+	if (fd < 0 || vm_irqfd(&parts->machine.vm, SERIAL_IRQ, fd) < 0)
+		return bd_fail(err, -ENOSPC, "Could not connect the serial line");
+	parts->control.input = parts->serial_fd == STDOUT_FILENO;
+	serial_init(&parts->serial, fd);
+	parts->serial.output = serial_output;
+	parts->serial.room = serial_has_room;
+	parts->serial.user = parts;
+	bus_add(&parts->machine.ports, SERIAL_PORT, 8, serial_access, &parts->serial);
+	machine_on_reset(&parts->machine, reset_serial, &parts->serial);
+	return 0;
+}
+
+/* --- boot -------------------------------------------------------------------------------- */
+
+/* The order in which the firmware tries disks: bootindex=, then as they are given. */
+static void boot_order(const struct parts *parts, char *text, size_t size)
+{
+	const struct disks *disks = &parts->disks;
+	size_t len = 0;
+
+	text[0] = 0;
+	for (int index = 0; index <= 256; index++) {
+		for (unsigned i = 0; i < disks->nr; i++) {
+			int own = disks->units[i].drive->boot_index;
+
+			if ((own < 0 ? 256 : own) != index || len >= size)
+				continue;
+			len += (size_t)snprintf(text + len, size - len,
+						"%s/pci@i0cf8/scsi@%x/disk@0,0", len ? "\n" : "",
+						disks->units[i].pci.slot);
+		}
+	}
+}
+
+static int wire_boot(struct parts *parts, struct bd_error *err)
+{
+	char order[2048];
+
+	if (fw_cfg_init(&parts->fw_cfg, &parts->machine) < 0)
+		return bd_fail(err, -ENOMEM, "Out of memory");
+	boot_order(parts, order, sizeof(order));
+	return firmware_load(&parts->firmware, &parts->machine, &parts->fw_cfg,
+			     parts->options.bios, order, err);
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
+static int wire(struct parts *parts, struct bd_error *err)
+{
+	const struct options *options = &parts->options;
+	struct machine *m = &parts->machine;
+	int log_fd = -1;
+	int ret = machine_create(m, options->ram_size, options->nr_cpus, err);
+
+	if (ret < 0)
+		return ret;
+	if (options->debugcon) {
+		ret = open_output(options->debugcon, "-debugcon", &log_fd, err);
+		if (ret < 0)
+			return ret;
+	}
+	platform_init(&parts->platform, m, log_fd, options->debug_port);
+	ret = wire_serial(parts, err);
+	if (ret < 0)
+		return ret;
+	pci_bus_init(&parts->pci, m);
+	ret = disks_open(&parts->disks, &parts->options.drives, &parts->pci, err);
+	return ret < 0 ? ret : wire_boot(parts, err);
+}
+
+static int run(struct parts *parts, struct bd_error *err)
+{
+	struct control *control = &parts->control;
+	int ret = wire(parts, err);
+
+	if (ret < 0)
+		return ret;
+	control->machine = &parts->machine;
+	control->disks = &parts->disks;
+	control->serial = &parts->serial;
+	control->no_reboot = parts->options.no_reboot;
+	control->no_shutdown = parts->options.no_shutdown;
+	if (control->input)
+		terminal_open(&control->terminal);
+	if (parts->options.stopped)
+		machine_stop(&parts->machine, STOP_USER);
+	ret = machine_start(&parts->machine, err);
+	return ret < 0 ? ret : control_run(control);
+}
+
+static void clear(struct parts *parts)
+{
+	machine_destroy(&parts->machine);
+	firmware_clear(&parts->firmware);
+	fw_cfg_clear(&parts->fw_cfg);
+	options_clear(&parts->options);
+}
+
+int main(int argc, char **argv)
+{
+	static struct parts parts;
+	struct bd_error err = {0};
+	int ret = options_parse(&parts.options, argc, argv, &err);
+
+	if (ret > 0)
+		return 0;
+	if (ret == 0)
+		ret = control_init(&parts.control);
+	if (ret == 0)
+		ret = run(&parts, &err);
+	if (ret < 0) {
+		terminal_close();
+		report_failure(&err);
+		ret = 1;
+	}
+	machine_end(&parts.machine);
+	if (disks_close(&parts.disks) < 0 && ret == 0)
+		ret = 1;
+	clear(&parts);
+	return ret;
+}

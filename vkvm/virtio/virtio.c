@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a virtio device: features, status, start and reset. */
+#include "vkvm/virtio/virtio.h"
+
+#include <linux/virtio_config.h>
+#include <string.h>
+#include <unistd.h>
+
+void virtio_init(struct virtio_device *dev, const struct memory *mem, unsigned nr_queues,
+		 uint16_t size)
+{
+	dev->nr_queues = nr_queues;
+	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++) {
+		dev->queues[i].mem = mem;
+		dev->queues[i].max_size = size;
+		virtqueue_reset(&dev->queues[i]);
+		dev->kick_fds[i] = -1;
+	}
+}
+
+uint8_t virtio_status(const struct virtio_device *dev)
+{
+	return __atomic_load_n(&dev->status, __ATOMIC_ACQUIRE);
+}
+
+static void add_status(struct virtio_device *dev, uint8_t bits)
+{
+	__atomic_fetch_or(&dev->status, bits, __ATOMIC_ACQ_REL);
+}
+
+/* On the device's thread. */
+static void start(void *arg)
+{
+	struct virtio_device *dev = arg;
+	bool event_idx = virtio_has(dev, VIRTIO_RING_F_EVENT_IDX);
+
+	for (unsigned i = 0; i < dev->nr_queues; i++) {
+		if (dev->queues[i].enabled && virtqueue_start(&dev->queues[i], event_idx) < 0) {
+			virtio_broken(dev);
+			return;
+		}
+	}
+	dev->started = true;
+	dev->kind->start(dev);
+}
+
+/* On the device's thread. */
+static void stop(void *arg)
+{
+	struct virtio_device *dev = arg;
+
+	if (dev->started)
+		dev->kind->stop(dev);
+	dev->started = false;
+	for (unsigned i = 0; i < dev->nr_queues; i++)
+		virtqueue_reset(&dev->queues[i]);
+}
+
+void virtio_reset(struct virtio_device *dev)
+{
+	dev->thread->call(dev->thread, stop, dev);
+	dev->acked = 0;
+	__atomic_store_n(&dev->status, 0, __ATOMIC_RELEASE);
+}
+
+void virtio_set_status(struct virtio_device *dev, uint8_t status)
+{
+	uint8_t old = virtio_status(dev), added = status & ~old;
+
+	if (!status) {
+		virtio_reset(dev);
+		return;
+	}
+	if (added & VIRTIO_CONFIG_S_FEATURES_OK) {
+		bool fits = !(dev->acked & ~dev->offered) && virtio_has(dev, VIRTIO_F_VERSION_1);
+
+		if (!fits)
+			added &= (uint8_t)~VIRTIO_CONFIG_S_FEATURES_OK;
+	}
+	if (!((old | added) & VIRTIO_CONFIG_S_FEATURES_OK))
+		added &= (uint8_t)~VIRTIO_CONFIG_S_DRIVER_OK;
+	/* Only the device says that it needs a reset. */
+	added &= (uint8_t)~VIRTIO_CONFIG_S_NEEDS_RESET;
+	add_status(dev, added);
+	if (added & VIRTIO_CONFIG_S_DRIVER_OK)
+		dev->thread->call(dev->thread, start, dev);
+}
+
+uint32_t virtio_features(const struct virtio_device *dev, uint32_t word)
+{
+	return word < 2 ? (uint32_t)(dev->offered >> 32 * word) : 0;
+}
+
+uint32_t virtio_acked(const struct virtio_device *dev, uint32_t word)
+{
+	return word < 2 ? (uint32_t)(dev->acked >> 32 * word) : 0;
+}
+
+void virtio_ack(struct virtio_device *dev, uint32_t word, uint32_t bits)
+{
+	if (word >= 2 || (virtio_status(dev) & VIRTIO_CONFIG_S_FEATURES_OK))
+		return;
+	dev->acked &= ~(0xffffffffull << 32 * word);
+	dev->acked |= (uint64_t)bits << 32 * word;
+}
+
+struct virtqueue *virtio_queue_setup(struct virtio_device *dev, unsigned queue)
+{
+	if (queue >= dev->nr_queues || dev->queues[queue].enabled)
+		return NULL;
+	return &dev->queues[queue];
+}
+
+void virtio_doorbell(const struct virtio_device *dev, unsigned queue)
+{
+	const uint64_t one = 1;
+
+	/* A full counter says the same. */
+	if (queue < dev->nr_queues && dev->kick_fds[queue] >= 0 &&
+	    write(dev->kick_fds[queue], &one, sizeof(one)) < 0)
+		return;
+}
+
+void virtio_read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len)
+{
+	unsigned end = dev->kind->config_len, inside;
+
+	memset(buf, 0, len);
+	if (off >= end)
+		return;
+	inside = len < end - off ? len : end - off;
+	dev->kind->read_config(dev, off, buf, inside);
+}
+
+void virtio_write_config(struct virtio_device *dev, unsigned off, const void *buf, unsigned len)
+{
+	if (off < dev->kind->config_len && len <= dev->kind->config_len - off)
+		dev->kind->write_config(dev, off, buf, len);
+}
+
+bool virtio_queue_ready(const struct virtio_device *dev, unsigned queue)
+{
+	return dev->started && dev->queues[queue].running &&
+	       !(virtio_status(dev) & VIRTIO_CONFIG_S_NEEDS_RESET);
+}
+
+void virtio_broken(struct virtio_device *dev)
+{
+	if (virtio_status(dev) & VIRTIO_CONFIG_S_NEEDS_RESET)
+		return;
+	add_status(dev, VIRTIO_CONFIG_S_NEEDS_RESET);
+	if (virtio_status(dev) & VIRTIO_CONFIG_S_DRIVER_OK)
+		dev->irq->config(dev->irq);
+}
+
+void virtio_config_changed(struct virtio_device *dev)
+{
+	__atomic_fetch_add(&dev->generation, 1, __ATOMIC_ACQ_REL);
+	if (virtio_status(dev) & VIRTIO_CONFIG_S_DRIVER_OK)
+		dev->irq->config(dev->irq);
+}

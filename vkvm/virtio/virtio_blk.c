@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The virtio-blk device: configuration, rings, draining. */
+#include "vkvm/virtio/virtio_blk.h"
+
+#include <errno.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_ids.h>
+#include <string.h>
+
+static struct virtio_blk *blk_of(struct virtio_device *dev)
+{
+	return (struct virtio_blk *)dev;
+}
+
+/* --- configuration ----------------------------------------------------------------------- */
+
+enum { CONFIG_LEN = offsetof(struct virtio_blk_config, write_zeroes_may_unmap) + 4 };
+
+static void read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len)
+{
+	struct virtio_blk *blk = blk_of(dev);
+	struct virtio_blk_config config = blk->config;
+
+	config.capacity = __atomic_load_n(&blk->config.capacity, __ATOMIC_ACQUIRE);
+	config.wce = __atomic_load_n(&blk->config.wce, __ATOMIC_ACQUIRE);
+	memcpy(buf, (const char *)&config + off, len);
+}
+
+/* Only the write cache can be switched, and only if that was negotiated. */
+static void write_config(struct virtio_device *dev, unsigned off, const void *buf, unsigned len)
+{
+	struct virtio_blk *blk = blk_of(dev);
+	uint8_t wce = *(const uint8_t *)buf;
+
+	if (off == offsetof(struct virtio_blk_config, wce) && len == 1 && wce <= 1 &&
+	    virtio_has(dev, VIRTIO_BLK_F_CONFIG_WCE))
+		__atomic_store_n(&blk->config.wce, wce, __ATOMIC_RELEASE);
+}
+
+/* Clusters are what a discard can give back; a file's blocks otherwise. */
+static uint32_t granularity(const struct disk *disk)
+{
+	uint32_t cluster = bd_cluster_size(disk->node);
+
+	return cluster ? cluster : 4096;
+}
+
+static void fill_config(struct virtio_blk *blk)
+{
+	const struct disk *disk = blk->disk;
+	struct virtio_blk_config *config = &blk->config;
+	uint32_t max_sectors = INT32_MAX / 512;
+
+	config->capacity = bd_size(disk->node) / 512;
+	config->seg_max = BLK_SEG_MAX;
+	config->blk_size = disk->block_size;
+	config->opt_io_size = granularity(disk) / disk->block_size;
+	config->min_io_size = 1;
+	config->wce = disk->write_back;
+	config->num_queues = (uint16_t)blk->dev.nr_queues;
+	config->max_discard_sectors = max_sectors;
+	config->max_discard_seg = BLK_MAX_RANGES;
+	config->discard_sector_alignment = granularity(disk) / 512;
+	config->max_write_zeroes_sectors = max_sectors;
+	config->max_write_zeroes_seg = BLK_MAX_RANGES;
+	config->write_zeroes_may_unmap = 1;
+}
+
+static uint64_t features(const struct virtio_blk *blk)
+{
+	uint64_t bits = 1ull << VIRTIO_F_VERSION_1 | 1ull << VIRTIO_RING_F_EVENT_IDX |
+			1ull << VIRTIO_RING_F_INDIRECT_DESC | 1ull << VIRTIO_BLK_F_SEG_MAX |
+			1ull << VIRTIO_BLK_F_BLK_SIZE | 1ull << VIRTIO_BLK_F_TOPOLOGY |
+			1ull << VIRTIO_BLK_F_FLUSH | 1ull << VIRTIO_BLK_F_CONFIG_WCE |
+			1ull << VIRTIO_BLK_F_MQ;
+
+	if (blk->disk->read_only)
+		return bits | 1ull << VIRTIO_BLK_F_RO;
+	return bits | 1ull << VIRTIO_BLK_F_DISCARD | 1ull << VIRTIO_BLK_F_WRITE_ZEROES;
+}
+
+void virtio_blk_resized(struct virtio_blk *blk)
+{
+	__atomic_store_n(&blk->config.capacity, bd_size(blk->disk->node) / 512, __ATOMIC_RELEASE);
+	virtio_config_changed(&blk->dev);
+}
+
+/* --- rings ------------------------------------------------------------------------------- */
+
+/*
+ * Take all that is in a ring: it becomes one submission, with the queue's next turn.  No more
+ * than the ring holds at once, so that one guest cannot keep the thread for itself.
+ */
+static void take_all(struct virtio_blk *blk, unsigned queue)
+{
+	struct virtqueue *vq = &blk->dev.queues[queue];
+	unsigned taken = 0;
+	bool more;
+
+	if (blk->paused || !virtio_queue_ready(&blk->dev, queue))
+		return;
+	do {
+		virtqueue_want_kicks(vq, false);
+		while (taken < vq->size && blk_take(blk, queue))
+			taken++;
+		if (!virtio_queue_ready(&blk->dev, queue))
+			return;
+		more = virtqueue_want_kicks(vq, true);
+	} while (more && taken < vq->size && !blk->starved);
+	if (more && !blk->starved)
+		bd_notifier_signal(blk->kicks[queue]);
+	if (taken > blk->disk->stats.max_batch)
+		blk->disk->stats.max_batch = taken;
+}
+
+static void kick(struct virtio_device *dev, unsigned queue)
+{
+	blk_of(dev)->disk->stats.kicks++;
+	take_all(blk_of(dev), queue);
+}
+
+static void kicked(void *user)
+{
+	struct blk_kick *arg = user;
+
+	kick(&arg->blk->dev, arg->queue);
+}
+
+static void take_every_ring(struct virtio_blk *blk)
+{
+	for (unsigned i = 0; i < blk->dev.nr_queues; i++)
+		take_all(blk, i);
+}
+
+void virtio_blk_publish(struct virtio_blk *blk)
+{
+	struct virtio_device *dev = &blk->dev;
+
+	if (blk->starved) {
+		blk->starved = false;
+		take_every_ring(blk);
+	}
+	for (unsigned i = 0; i < dev->nr_queues; i++) {
+		if (!virtio_queue_ready(dev, i) || !virtqueue_publish(&dev->queues[i]))
+			continue;
+		blk->disk->stats.interrupts++;
+		dev->irq->queue(dev->irq, i);
+	}
+}
+
+/* --- start, stop, drain ------------------------------------------------------------------ */
+
+static void start(struct virtio_device *dev)
+{
+	struct virtio_blk *blk = blk_of(dev);
+
+	/* A driver that cannot flush must not be left with a volatile cache. */
+	blk->write_through = !virtio_has(dev, VIRTIO_BLK_F_FLUSH);
+	take_every_ring(blk);
+}
+
+void virtio_blk_drain(struct virtio_blk *blk)
+{
+	blk->paused++;
+	while (blk->in_flight && bd_queue_poll(blk->disk->queue, true) >= 0)
+		;
+}
+
+void virtio_blk_undrain(struct virtio_blk *blk)
+{
+	if (--blk->paused == 0 && blk->dev.started)
+		take_every_ring(blk);
+}
+
+void virtio_blk_retry(struct virtio_blk *blk)
+{
+	struct blk_request *req = blk->parked, *next;
+
+	blk->parked = NULL;
+	blk->parked_end = &blk->parked;
+	for (; req; req = next) {
+		next = blk_next(req);
+		blk_restart(req);
+	}
+}
+
+/* In-flight requests point into the guest's memory: a reset waits for them. */
+static void stop(struct virtio_device *dev)
+{
+	struct virtio_blk *blk = blk_of(dev);
+	struct blk_request *req, *next;
+
+	virtio_blk_drain(blk);
+	for (req = blk->parked; req; req = next) {
+		next = blk_next(req);
+		blk_forget(req);
+	}
+	blk->parked = NULL;
+	blk->parked_end = &blk->parked;
+	blk->starved = false;
+	blk->paused--;
+	__atomic_store_n(&blk->config.wce, blk->disk->write_back, __ATOMIC_RELEASE);
+}
+
+static const struct virtio_kind blk_kind = {
+	.id = VIRTIO_ID_BLOCK,
+	.config_len = CONFIG_LEN,
+	.read_config = read_config,
+	.write_config = write_config,
+	.start = start,
+	.stop = stop,
+	.kick = kick,
+};
+
+int virtio_blk_open(struct virtio_blk *blk, struct disk *disk, const struct memory *mem,
+		    unsigned nr_queues, uint16_t size)
+{
+	int ret;
+
+	blk->disk = disk;
+	blk->parked_end = &blk->parked;
+	blk->dev.kind = &blk_kind;
+	blk->dev.name = disk->id;
+	virtio_init(&blk->dev, mem, nr_queues, size);
+	blk->dev.offered = features(blk);
+	fill_config(blk);
+	for (unsigned i = 0; i < nr_queues; i++) {
+		blk->kick_args[i] = (struct blk_kick){ blk, i };
+		ret = bd_notifier_new(disk->queue, kicked, &blk->kick_args[i], &blk->kicks[i]);
+		if (ret < 0) {
+			virtio_blk_close(blk);
+			return ret;
+		}
+		blk->dev.kick_fds[i] = bd_notifier_fd(blk->kicks[i]);
+	}
+	return 0;
+}
+
+void virtio_blk_close(struct virtio_blk *blk)
+{
+	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++) {
+		bd_notifier_free(blk->kicks[i]);
+		blk->kicks[i] = NULL;
+	}
+	blk_free_requests(blk);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* virtio over PCI, modern only: one window of registers, one of MSI-X. */
+#ifndef VKVM_VIRTIO_PCI_H
+#define VKVM_VIRTIO_PCI_H
+
+#include "vkvm/pci/msix.h"
+#include "vkvm/virtio/virtio.h"
+
+struct virtio_pci {
+	struct virtio_irq irq;       /* first member: what the device interrupts through */
+	struct virtio_device *dev;
+	struct machine *machine;
+	struct pci_device pci;
+	struct msix msix;
+	uint8_t isr;                 /* atomic */
+	uint16_t config_vector;      /* atomic, as the queues' */
+	uint16_t queue_vectors[VIRTIO_MAX_QUEUES];
+	uint32_t feature_word, acked_word;
+	uint16_t queue;              /* selected */
+	unsigned config_cap;         /* offset of the capability that reaches the windows */
+	uint64_t doorbells;          /* guest address of those KVM listens to; 0: none */
+	int slot;
+};
+
+/* Put @dev on the bus; needs its kick_fds.  -ENOSPC. */
+int virtio_pci_init(struct virtio_pci *vp, struct pci_bus *bus, struct virtio_device *dev);
+void virtio_pci_clear(struct virtio_pci *vp);
+
+#endif

@@ -195,9 +195,27 @@ static int check_opened(struct convert *convert)
 	return 1;
 }
 
+/* What names a key when the target is made does it when it is opened. */
+static int key_options(const struct convert *convert, struct bd_opts **out)
+{
+	*out = bd_opts_new();
+	if (!*out)
+		return no_memory();
+	for (size_t i = 0; convert->opts && i < bd_opts_count(convert->opts); i++) {
+		const char *key = bd_opts_key(convert->opts, i);
+
+		if (!strcmp(key, "key-secret") || !strcmp(key, "encrypt.key-secret")) {
+			if (bd_opts_set(*out, key, bd_opts_value(convert->opts, i)) < 0)
+				return no_memory();
+		}
+	}
+	return 0;
+}
+
 int convert_open_target(struct convert *convert)
 {
 	const struct convert_values *values = convert->values;
+	struct bd_opts *keys = NULL;
 	struct image_values image = {
 		.format = values->target_image_opts ? NULL : convert->format,
 		.cache = values->target_cache ? values->target_cache : "unsafe",
@@ -205,13 +223,17 @@ int convert_open_target(struct convert *convert)
 	};
 	unsigned flags = BD_O_RDWR, cache = 0;
 
-	if (!values->no_create && create(convert))
+	if (key_options(convert, &keys) || (!values->no_create && create(convert))) {
+		bd_opts_free(keys);
 		return 1;
+	}
+	image.more = keys;
 	if (convert->sparse_size)
 		flags |= BD_O_UNMAP;
 	/* With O_DIRECT the end of the file may have to move to a whole block. */
 	if (convert->grows || (bd_cache_mode(image.cache, &cache) == 0 && (cache & BD_O_DIRECT)))
 		flags |= BD_O_RESIZE;
 	convert->dst = image_open(convert->queue, convert->name, &image, flags, "cache");
+	bd_opts_free(keys);
 	return !convert->dst || check_opened(convert);
 }

@@ -41,7 +41,9 @@ bool image_conflict(const struct image_values *image)
 struct bd_node *image_open(struct bd_queue *queue, const char *name,
 			   const struct image_values *image, unsigned flags, const char *what)
 {
-	struct bd_open_args args = { .filename = name, .format = image->format, .flags = flags };
+	struct bd_open_args args = {
+		.filename = name, .format = image->format, .opts = image->more, .flags = flags,
+	};
 	struct bd_opts *opts = NULL;
 	struct bd_error err = { 0 };
 	struct bd_node *node = NULL;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blockdev/include/options.h"
+
 enum opt_kind {
 	OPT_FLAG,   /* bool: set to true */
 	OPT_TEXT,   /* const char *: the last one wins */
@@ -32,6 +34,7 @@ struct opt {
 /* Fields every command has that opens one image. */
 struct image_values {
 	const char *format, *cache;
+	const struct bd_opts *more; /* further options of an image that is named plainly, or NULL */
 	bool image_opts, force_share;
 };
 

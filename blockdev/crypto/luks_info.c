@@ -40,12 +40,12 @@ void luks_describe(const struct luks *luks, const char *format, json_t *data)
 	json_t *slots = json_array();
 
 	json_object_set_new(data, "ivgen-alg", json_string(bd_ivgen_name(spec->ivgen)));
-	if (spec->ivgen == BD_IV_ESSIV)
-		json_object_set_new(data, "ivgen-hash-alg",
-				    json_string(bd_hash_name(spec->iv_hash)));
 	json_object_set_new(data, "hash-alg", json_string(bd_hash_name(luks->hash)));
 	json_object_set_new(data, "cipher-alg", json_string(spec->alg->name));
 	json_object_set_new(data, "uuid", uuid_info(luks));
+	if (spec->ivgen == BD_IV_ESSIV)
+		json_object_set_new(data, "ivgen-hash-alg",
+				    json_string(bd_hash_name(spec->iv_hash)));
 	if (format)
 		json_object_set_new(data, "format", json_string(format));
 	json_object_set_new(data, "cipher-mode", json_string(bd_cipher_mode_name(spec->mode)));

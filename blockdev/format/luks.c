@@ -84,13 +84,15 @@ static int set_size(struct bd_node *node, struct bd_error *err)
 	const struct luks_image *image = node->state;
 	int64_t length = io_length(node->file);
 
-	if (length >= 0 && (uint64_t)length < image->luks.payload_off)
-		length = -EIO;
 	if (length > INT64_MAX - BD_SECTOR)
 		length = -EFBIG;
+	if (length >= 0)
+		length = (int64_t)round_up((uint64_t)length, BD_SECTOR);
+	if (length >= 0 && (uint64_t)length < image->luks.payload_off)
+		length = -EIO;
 	if (length < 0)
 		return bd_fail_errno(err, (int)length, "Could not refresh total sector count");
-	node->size = round_up((uint64_t)length - image->luks.payload_off, BD_SECTOR);
+	node->size = (uint64_t)length - image->luks.payload_off;
 	return 0;
 }
 

@@ -56,6 +56,26 @@ static void replace(struct qcow2_rewrite *rw, struct qcow2_entry *entry)
 	ex->used++;
 }
 
+/* What reads as zeros, encrypted if the image is. */
+static int write_zeros(struct qcow2 *q, uint64_t off, uint64_t len)
+{
+	const struct bd_sectors *cipher = q->node->cipher;
+	__cleanup(free) uint8_t *buf = NULL;
+	int ret = 0;
+
+	if (!cipher)
+		return io_pzero(q->node->file, off, len, 0);
+	buf = malloc(q->cluster_size);
+	if (!buf)
+		return -ENOMEM;
+	for (uint64_t end = off + len; off < end && ret == 0; off += q->cluster_size) {
+		memset(buf, 0, q->cluster_size);
+		bd_sectors_encrypt(cipher, off, buf, q->cluster_size);
+		ret = io_pwrite(q->node->file, off, buf, q->cluster_size);
+	}
+	return ret;
+}
+
 static int make_zeros(struct qcow2_rewrite *rw, struct expand *ex)
 {
 	uint64_t nr = div_up(ex->found, BATCH);
@@ -63,6 +83,9 @@ static int make_zeros(struct qcow2_rewrite *rw, struct expand *ex)
 
 	if (!ex->backed)
 		return 0;
+	/* Its zeros differ with the guest's position, which is not known here. */
+	if (rw->q->node->iv_by_guest)
+		return -EPERM;
 	ex->places = calloc(nr + 1, sizeof(*ex->places));
 	if (!ex->places)
 		return -ENOMEM;
@@ -71,7 +94,7 @@ static int make_zeros(struct qcow2_rewrite *rw, struct expand *ex)
 
 		ret = qcow2_rewrite_alloc(rw, len, &ex->places[i]);
 		if (ret == 0)
-			ret = io_pzero(rw->q->node->file, ex->places[i], len, 0);
+			ret = write_zeros(rw->q, ex->places[i], len);
 	}
 	return ret;
 }

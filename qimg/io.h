@@ -9,6 +9,9 @@
 
 #include "blockdev/include/blockdev.h"
 
+/* Bytes of one request at most: whole sectors in an int. */
+enum { IO_LEN_MAX = 0x7ffffe00 };
+
 /* How an image is (re)opened. */
 struct io_open {
 	const char *format;

@@ -8,7 +8,7 @@
 
 #include "qimg/io.h"
 
-enum { MISALIGN = 16, READ_MAX = 0x7ffffe00 };
+enum { MISALIGN = 16 };
 
 uint8_t *io_buffer_new(struct io_state *io, size_t len, int pattern)
 {
@@ -90,8 +90,13 @@ int64_t io_vector(char **words, int nr, struct iovec *iov)
 
 		if (len < 0)
 			return len;
-		if (len > READ_MAX || total > (uint64_t)READ_MAX - (uint64_t)len) {
-			printf("The total number of bytes exceed the maximum size %d\n", READ_MAX);
+		if (len > IO_LEN_MAX) {
+			printf("Argument '%s' exceeds maximum size %d\n", words[i], IO_LEN_MAX);
+			return -EINVAL;
+		}
+		if (total > (uint64_t)IO_LEN_MAX - (uint64_t)len) {
+			printf("The total number of bytes exceed the maximum size %d\n",
+			       IO_LEN_MAX);
 			return -EINVAL;
 		}
 		iov[i] = (struct iovec){NULL, (size_t)len};

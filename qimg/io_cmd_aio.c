@@ -11,7 +11,7 @@
 /* One request in flight. */
 struct aio {
 	struct io_state *io;
-	bool reading, quiet, csv, dump, has_pattern;
+	bool reading, quiet, csv, dump, has_pattern, invalid;
 	int pattern;
 	uint64_t off, len;
 	uint8_t *buf;
@@ -92,7 +92,8 @@ static int take_letter(struct aio *aio, int letter, bool *zero)
 	switch (letter) {
 	case 'C': aio->csv = true; return 0;
 	case 'f': aio->flags |= BD_REQ_FUA; return 0;
-	case 'i': case 'r': return 0;
+	case 'i': aio->invalid = true; return 0;
+	case 'r': return 0;
 	case 'q': aio->quiet = true; return 0;
 	case 'u': aio->flags |= BD_REQ_UNMAP; return 0;
 	case 'v': aio->dump = true; return 0;
@@ -180,6 +181,12 @@ static int start(struct io_state *io, const char *name, int argc, char **argv, b
 	if (ret < 0) {
 		aio_free(aio);
 		return ret;
+	}
+	if (aio->invalid) {
+		/* One for statistics that nobody here reads. */
+		printf("injecting invalid %s request\n", reading ? "read" : "write");
+		aio_free(aio);
+		return 0;
 	}
 	submit(aio, zero);
 	return 0;

@@ -311,6 +311,10 @@ static int run_discard(struct io_state *io, int argc, char **argv)
 	len = off < 0 ? off : io_number(argv[optind + 1]);
 	if (len < 0)
 		return (int)len;
+	if (len > IO_LEN_MAX) {
+		printf("length cannot exceed %d, given %s\n", IO_LEN_MAX, argv[optind + 1]);
+		return -EINVAL;
+	}
 	start = io_now();
 	ret = bd_pdiscard(io->node, (uint64_t)off, (uint64_t)len);
 	if (ret < 0)
@@ -338,7 +342,7 @@ const struct io_command io_file_commands[] = {
 	 "truncates the current file at the given offset", NULL},
 	{"alloc", "a", run_alloc, 1, 2, true, false, "offset [count]",
 	 "checks if offset is allocated in the file", NULL},
-	{"map", NULL, run_map, 0, 1, true, false, "", "prints the allocated areas of a file", NULL},
+	{"map", NULL, run_map, 0, 0, true, false, "", "prints the allocated areas of a file", NULL},
 	{"flush", "f", run_flush, 0, 0, true, false, NULL,
 	 "flush all in-core file state to disk", NULL},
 	{"discard", "d", run_discard, 2, -1, true, true, "[-Cq] off len",

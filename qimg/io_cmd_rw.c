@@ -8,8 +8,6 @@
 
 #include "qimg/io.h"
 
-enum { LEN_MAX = 0x7ffffe00 };
-
 /* What the letters of one command said. */
 struct rw {
 	bool vmstate, compress, csv, fua, no_fallback, quiet, unmap, zero, dump;
@@ -70,6 +68,8 @@ static int take_letters(struct rw *rw, const char *name, int argc, char **argv,
 
 static int take_range(struct rw *rw, const char *name, int argc, char **argv)
 {
+	bool reading = !strcmp(name, "read");
+
 	if (optind != argc - 2) {
 		io_usage(io_find(name));
 		return -EINVAL;
@@ -80,8 +80,10 @@ static int take_range(struct rw *rw, const char *name, int argc, char **argv)
 	rw->len = io_number(argv[optind + 1]);
 	if (rw->len < 0)
 		return (int)rw->len;
-	if (rw->len > LEN_MAX) {
-		printf("length cannot exceed %u, given %s\n", LEN_MAX, argv[optind + 1]);
+	/* The format is told in one piece what to zero, if it can: any length will do. */
+	if (rw->len > IO_LEN_MAX && !rw->no_fallback) {
+		printf("length cannot exceed %d%s, given %s\n", IO_LEN_MAX,
+		       reading ? "" : " without -n", argv[optind + 1]);
 		return -EINVAL;
 	}
 	return 0;

@@ -116,8 +116,7 @@ static int take(int letter, struct args *args, struct io_state *io)
 		args->done = true;
 		return 0;
 	default:
-		fprintf(stderr, "Try '%s --help' for more information.\n",
-			program_invocation_short_name);
+		print_usage();
 		return -1;
 	}
 }
@@ -130,6 +129,10 @@ static int parse(int argc, char **argv, struct args *args, struct io_state *io)
 						     long_options, NULL)) != -1) {
 		if (take(letter, args, io) < 0)
 			return 1;
+	}
+	if (!args->done && args->how.image_opts && args->how.format) {
+		report_error("--image-opts and -f are mutually exclusive");
+		return 1;
 	}
 	if (!args->done && argc - optind > 1) {
 		print_usage();
@@ -186,8 +189,12 @@ int main(int argc, char **argv)
 		args.how.flags |= BD_O_NATIVE_AIO;
 	if (!args.engine)
 		args.engine = getenv("QIMG_ENGINE");
-	if (bd_queue_new(args.engine, DEPTH, &io.queue, &err) < 0) {
-		report_failure(&err, "%s", "");
+	ret = bd_queue_new(args.engine, DEPTH, &io.queue, &err);
+	if (ret < 0) {
+		if (ret == -EINVAL)
+			report_error("Invalid aio option: %s", args.engine);
+		else
+			report_failure(&err, "%s", "");
 		return 1;
 	}
 	if (optind < argc && io_open_image(&io, argv[optind], NULL, &args.how) < 0) {

@@ -59,6 +59,8 @@ static const struct opt convert_opts[] = {
 	  "buffers in flight, 1 to 16 (default: 8)" },
 	{ "W", "oob-writes", NULL, OPT_FLAG, FIELD(out_of_order), NULL,
 	  "write in any order" },
+	{ NULL, "verify", NULL, OPT_FLAG, FIELD(verify), NULL,
+	  "compare the target with the source when it is complete" },
 	{ NULL, "salvage", NULL, OPT_FLAG, FIELD(salvage), NULL,
 	  "replace what cannot be read by zeros, with a warning" },
 	{ 0 },
@@ -120,6 +122,8 @@ static const char *contradiction(const struct convert_values *values)
 		return "Cannot enable copy offloading when -S is used";
 	if (values->salvage && values->offload)
 		return "Cannot use copy offloading in salvaging mode";
+	if (values->salvage && values->verify)
+		return "What was salvaged cannot be verified";
 	return NULL;
 }
 
@@ -146,6 +150,10 @@ static int open_sources(struct convert *convert, char **names)
 			report_error("The sources are too large together");
 			return 1;
 		}
+	}
+	if (values->verify && convert->nr_src > 1) {
+		report_error("Only one source can be verified");
+		return 1;
 	}
 	if (values->snapshot && convert->nr_src > 1) {
 		report_error("No support for concatenating multiple snapshot");
@@ -181,6 +189,7 @@ static int copy(struct convert *convert)
 		.compress = values->compress,
 		.out_of_order = values->out_of_order,
 		.salvage = values->salvage,
+		.offload = values->offload,
 		.count_first = values->progress && !values->quiet && !convert->sends,
 		.progress = progress_update,
 		.warn = values->quiet ? NULL : warn_line,
@@ -194,6 +203,24 @@ static int copy(struct convert *convert)
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	return ret < 0;
+}
+
+/* Read everything back.  A target that is larger than its source ends with what it had. */
+static int verify(struct convert *convert)
+{
+	struct bd_compare_args args = { .a = convert->src[0], .b = convert->dst };
+	struct bd_error err = { 0 };
+	int ret = bd_compare(&args, &err);
+
+	if (ret < 0) {
+		report_failure(&err, "%s", "");
+		return 1;
+	}
+	if (ret == BD_SAME || args.offset >= convert->total)
+		return 0;
+	report_error("Verification failed: the target differs from the source at offset %llu",
+		     (unsigned long long)args.offset);
+	return 1;
 }
 
 int convert_finish(struct convert *convert, int status)
@@ -217,6 +244,8 @@ int convert_to_image(struct convert *convert)
 	}
 	if (!status)
 		status = copy(convert);
+	if (!status && convert->values->verify)
+		status = verify(convert);
 	if (!status && convert->values->bitmaps)
 		status = convert_copy_bitmaps(convert);
 	return convert_finish(convert, status);

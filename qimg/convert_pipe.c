@@ -37,7 +37,7 @@ static bool is_plain(const struct convert *convert)
 	const struct convert_values *values = convert->values;
 
 	return !strcmp(convert->format, "raw") && !convert->has_backing && !values->compress &&
-	       !values->salvage && !values->rate && !values->bitmaps &&
+	       !values->salvage && !values->verify && !values->rate && !values->bitmaps &&
 	       (!values->options || !*values->options);
 }
 
@@ -408,7 +408,8 @@ static const char *refusal(const struct convert *convert)
 
 	if (!values->image.format || strcmp(values->image.format, "raw"))
 		return "A pipe can be read with -f raw only";
-	if (values->bitmaps || values->snapshot || values->salvage || convert->has_backing)
+	if (values->bitmaps || values->snapshot || values->salvage || values->verify ||
+	    convert->has_backing)
 		return "A pipe has neither snapshots, bitmaps nor a backing file, and cannot be "
 		       "read twice";
 	if (values->rate)

@@ -182,6 +182,10 @@ static int start_slots(struct copy_job *job, struct bd_error *err)
 		job->next += piece.len;
 		if (bd_copy_skips(job->args, piece.kind))
 			continue;
+		if (piece.kind == COPY_DATA && job->offload && bd_copy_offload(job, &piece)) {
+			job->done += piece.len;
+			return 1; /* so that progress is seen */
+		}
 		slot = container_of(job->idle.next, struct copy_slot, link);
 		list_del(&slot->link);
 		list_add_tail(&job->active, &slot->link);
@@ -304,6 +308,7 @@ static int init_job(struct copy_job *job, struct bd_error *err)
 	job->queue = bd_node_queue(args->dst);
 	job->dst_size = bd_size(args->dst);
 	job->cluster = args->out_of_order || args->compress ? 0 : bd_cluster_size(args->dst);
+	job->offload = args->offload && !args->rate && !args->compress;
 	job->align = 1;
 	if (args->sparse_size >= COPY_SECTOR)
 		job->align = 1ull << log2_floor(args->sparse_size / COPY_SECTOR);

@@ -88,6 +88,7 @@ struct copy_job {
 	struct bd_request *last; /* the write issued last, while it is in flight */
 	uint64_t last_end;     /* where it ends */
 	uint64_t rate_ns;      /* when the next byte may be written; monotonic */
+	bool offload;          /* try bd_copy_offload(); off after the first failure */
 	int res;               /* first error of all slots */
 	uint64_t res_off;      /* of the slot with that error */
 	bool res_write;        /* it was a write */
@@ -98,6 +99,8 @@ struct copy_job {
  * (no free request, or the rate limit), negative errno.
  */
 int bd_copy_write(struct copy_slot *slot);
+/* Copy all of @run inside the host.  False: read and write it; the next one too. */
+bool bd_copy_offload(struct copy_job *job, const struct copy_run *run);
 /* Is the slot's piece one that counts for progress? */
 bool bd_copy_counts(const struct bd_copy_args *args, enum copy_kind kind);
 /* Nothing to write at all for a piece of this kind. */

@@ -21,6 +21,7 @@ struct bd_copy_args {
 	bool exact;                  /* zero bytes among the data make no holes */
 	bool compress;               /* every cluster is written compressed */
 	bool out_of_order;           /* write what is read first; else in ascending order */
+	bool offload;                /* let the host copy from file to file where it can */
 	bool salvage;                /* unreadable sectors become zeros, with a warning */
 	bool count_first;            /* find out how much there is to copy before copying */
 	const volatile sig_atomic_t *cancel; /* non-zero: stop with -ECANCELED; NULL: never */

@@ -14,7 +14,7 @@
 #include "qimg/report.h"
 #include "qimg/stream.h"
 
-enum { BUFFER = 2 << 20 };
+enum { BUFFER = 2 << 20, SPARSE = 4096 };
 
 struct dd_values {
 	struct image_values image;
@@ -34,16 +34,37 @@ static const struct opt dd_opts[] = {
 /* The operands name=value. */
 struct words {
 	const char *in, *out;
-	uint64_t bs, count, skip;
-	bool has_count, has_skip;
+	uint64_t bs, count, skip, seek;
+	bool has_count, has_skip, notrunc, sparse, fsync;
 };
 
 struct dd {
 	const struct words *words;
 	struct bd_node *src, *dst;
 	uint64_t pos, end;         /* of the source */
+	uint64_t start;            /* where the first byte goes in the target */
 	uint8_t *buf;
 };
+
+/* conv=WORD[,WORD...] */
+static int parse_conv(char *value, struct words *words)
+{
+	char *save = NULL;
+
+	for (char *word = strtok_r(value, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		if (!strcmp(word, "notrunc")) {
+			words->notrunc = true;
+		} else if (!strcmp(word, "sparse")) {
+			words->sparse = true;
+		} else if (!strcmp(word, "fsync")) {
+			words->fsync = true;
+		} else {
+			report_error("invalid conversion '%s'", word);
+			return 1;
+		}
+	}
+	return 0;
+}
 
 static int parse_word(char *word, struct words *words)
 {
@@ -63,6 +84,10 @@ static int parse_word(char *word, struct words *words)
 	} else if (value && !strcmp(word, "skip")) {
 		words->has_skip = true;
 		return opts_size("skip", value, 0, INT64_MAX, &words->skip);
+	} else if (value && !strcmp(word, "seek")) {
+		return opts_size("seek", value, 0, INT64_MAX, &words->seek);
+	} else if (value && !strcmp(word, "conv")) {
+		return parse_conv(value, words);
 	} else {
 		report_error("unrecognized operand %s", word);
 		return 1;
@@ -91,9 +116,28 @@ static void find_range(struct dd *dd)
 	dd->pos = dd->end;
 }
 
+/* Write a piece; with conv=sparse what is zero becomes a hole, block by block. */
+static int put(struct dd *dd, uint64_t off, const uint8_t *buf, size_t len)
+{
+	size_t step = dd->words->sparse ? SPARSE : len;
+	int ret = 0;
+
+	for (size_t at = 0; at < len && ret == 0; at += step) {
+		size_t part = len - at < step ? len - at : step;
+		bool zero = dd->words->sparse && !buf[at] &&
+			    !memcmp(buf + at, buf + at + 1, part - 1);
+
+		if (!zero)
+			ret = bd_pwrite(dd->dst, off + at, buf + at, part);
+		else if (dd->words->notrunc || !bd_zero_init(dd->dst))
+			ret = bd_pwrite_zeroes(dd->dst, off + at, part, BD_REQ_UNMAP);
+	}
+	return ret;
+}
+
 static int copy(struct dd *dd)
 {
-	uint64_t start = dd->pos;
+	uint64_t first = dd->pos;
 	int ret;
 
 	while (dd->pos < dd->end) {
@@ -105,13 +149,15 @@ static int copy(struct dd *dd)
 				     strerror(-ret));
 			return 1;
 		}
-		ret = bd_pwrite(dd->dst, dd->pos - start, dd->buf, len);
-		if (ret < 0) {
-			report_error("error while writing to output image file: %s",
-				     strerror(-ret));
-			return 1;
-		}
+		ret = put(dd, dd->start + (dd->pos - first), dd->buf, len);
+		if (ret < 0)
+			break;
 		dd->pos += len;
+	}
+	ret = dd->pos < dd->end ? ret : dd->words->fsync ? bd_sync(dd->dst) : 0;
+	if (ret < 0) {
+		report_error("error while writing to output image file: %s", strerror(-ret));
+		return 1;
 	}
 	return 0;
 }
@@ -143,14 +189,33 @@ static int create_target(struct bd_queue *queue, const char *name, const char *f
 	return ret < 0;
 }
 
+/* conv=notrunc: the target exists; it grows if it must. */
+static int make_room(struct dd *dd, uint64_t bytes)
+{
+	struct bd_error err = { 0 };
+
+	if (bytes <= bd_size(dd->dst) || bd_resize(dd->dst, bytes, "off", false, &err) == 0)
+		return 0;
+	report_failure(&err, "%s: ", dd->words->out);
+	return 1;
+}
+
 static int to_image(struct bd_queue *queue, struct dd *dd, const char *format)
 {
+	const struct words *words = dd->words;
 	struct image_values image = { .format = format };
+	uint64_t bytes;
 	int status = 1;
 
-	if (!create_target(queue, dd->words->out, format, dd->end - dd->pos)) {
-		dd->dst = image_open(queue, dd->words->out, &image, BD_O_RDWR, "cache");
-		if (dd->dst)
+	if (__builtin_mul_overflow(words->seek, words->bs, &dd->start) ||
+	    __builtin_add_overflow(dd->start, dd->end - dd->pos, &bytes) || bytes > INT64_MAX) {
+		report_error("%s: cannot seek to specified offset", words->out);
+		return 1;
+	}
+	if (words->notrunc || !create_target(queue, words->out, format, bytes)) {
+		dd->dst = image_open(queue, words->out, &image,
+				     BD_O_RDWR | (words->notrunc ? BD_O_RESIZE : 0), "cache");
+		if (dd->dst && (!words->notrunc || !make_room(dd, bytes)))
 			status = copy(dd);
 		if (image_close(dd->dst))
 			status = 1;
@@ -204,6 +269,10 @@ static int run(struct invocation *inv)
 		report_error("Must specify both input and output files");
 		return 1;
 	}
+	if (!words.out && (words.seek || words.notrunc || words.sparse || words.fsync)) {
+		report_error("seek= and conv= need of=");
+		return 1;
+	}
 	if (image_conflict(&values->image))
 		return 1;
 	if (!bd_format_known(format, &create)) {
@@ -219,7 +288,7 @@ static int run(struct invocation *inv)
 
 const struct command cmd_dd = {
 	.name = "dd",
-	.operands = "[bs=SIZE] [count=N] [skip=N] if=FILE [of=FILE]",
+	.operands = "[bs=SIZE] [count=N] [skip=N] [seek=N] [conv=WORDS] if=FILE [of=FILE]",
 	.summary = "Copy blocks of an image into a new one, or to standard output",
 	.opts = dd_opts,
 	.values_size = sizeof(struct dd_values),

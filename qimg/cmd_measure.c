@@ -16,6 +16,7 @@ struct measure_values {
 	struct image_values image;
 	const char *output, *target, *snapshot, *size;
 	char *options;
+	bool compressed;
 };
 
 static const struct opt measure_opts[] = {
@@ -37,6 +38,8 @@ static const struct opt measure_opts[] = {
 	  "format of FILE; guessed if not given" },
 	{ "l", "snapshot", NULL, OPT_TEXT, offsetof(struct measure_values, snapshot), "SNAPSHOT",
 	  "an internal snapshot of FILE" },
+	{ NULL, "compressed", NULL, OPT_FLAG, offsetof(struct measure_values, compressed), NULL,
+	  "estimate from samples what convert -c would need, too" },
 	OPT_COMMON_SHARE(struct measure_values),
 	{ 0 },
 };
@@ -50,6 +53,8 @@ static int print(const struct bd_measure *m, bool json)
 		       m->required, m->fully_allocated);
 		if (m->has_bitmaps)
 			printf("bitmaps size: %" PRIu64 "\n", m->bitmaps);
+		if (m->want_compressed)
+			printf("compressed size: %" PRIu64 " (estimated)\n", m->compressed);
 		return 0;
 	}
 	object = json_object();
@@ -58,6 +63,8 @@ static int print(const struct bd_measure *m, bool json)
 	json_object_set_new(object, "required", json_integer((json_int_t)m->required));
 	json_object_set_new(object, "fully-allocated",
 			    json_integer((json_int_t)m->fully_allocated));
+	if (m->want_compressed)
+		json_object_set_new(object, "compressed", json_integer((json_int_t)m->compressed));
 	return json_print(object);
 }
 
@@ -87,7 +94,7 @@ static int measure(const char *name, const struct measure_values *values, const 
 {
 	struct bd_queue *queue = image_queue(64);
 	struct bd_node *node = NULL;
-	struct bd_measure result = { 0 };
+	struct bd_measure result = { .want_compressed = values->compressed };
 	struct bd_error err = { 0 };
 	int status = 1;
 

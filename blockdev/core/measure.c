@@ -10,11 +10,14 @@ int bd_measure(const char *format, struct bd_opts *opts, struct bd_node *src,
 {
 	const struct bd_format *fmt = bd_format_find(format);
 
-	memset(out, 0, sizeof(*out));
+	*out = (struct bd_measure){ .want_compressed = out->want_compressed };
 	if (!fmt)
 		return bd_fail(err, -ENOENT, "Unknown file format '%s'", format);
 	if (!fmt->create || !fmt->create->measure)
 		return bd_fail(err, -ENOTSUP, "Block driver '%s' does not support size measurement",
 			       fmt->name);
+	if (out->want_compressed && (!src || !(fmt->caps & BD_CAP_COMPRESS)))
+		return bd_fail(err, -ENOTSUP, "Compression can be measured for an image and a "
+					      "format that has it");
 	return fmt->create->measure(opts, src, out, err);
 }

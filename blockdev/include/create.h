@@ -40,6 +40,8 @@ struct bd_measure {
 	uint64_t fully_allocated; /* bytes once every cluster is written */
 	uint64_t bitmaps;         /* bytes of bitmap metadata */
 	bool has_bitmaps;
+	bool want_compressed;     /* in: estimate @compressed, from samples of the data */
+	uint64_t compressed;      /* bytes that convert -c would need, about */
 };
 /* @src: image to measure, or NULL: a new disk of the size in @opts.  Like: qemu-img measure. */
 int bd_measure(const char *format, struct bd_opts *opts, struct bd_node *src,

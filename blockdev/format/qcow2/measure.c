@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How large an image would be.  Like: qemu-img measure. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blockdev/base/bits.h"
+#include "blockdev/base/cleanup.h"
+#include "blockdev/base/zero.h"
 #include "blockdev/format/qcow2/bitmap.h"
+#include "blockdev/format/qcow2/codec.h"
 #include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/layout.h"
 
@@ -68,6 +72,73 @@ static int data_size(const struct qcow2_new *new, struct bd_node *src, uint64_t 
 	return 0;
 }
 
+enum { SAMPLES = 256 };
+
+/* What a look at some of the data found. */
+struct sample {
+	const struct qcow2_new *new;
+	struct bd_node *src;
+	uint8_t *in, *out;
+	uint64_t step, next;      /* bytes of data from one sample to the next; until the next */
+	uint64_t read, packed;    /* bytes looked at, and what they came to */
+};
+
+/* Compress the cluster at @off, as convert -c would. */
+static int take_sample(struct sample *s, uint64_t off)
+{
+	uint64_t cluster = s->new->cluster_size, len = min_u64(cluster, s->src->size - off);
+	size_t packed;
+	int ret = bd_pread(s->src, off, s->in, len);
+
+	if (ret < 0)
+		return ret;
+	memset(s->in + len, 0, cluster - len);
+	s->read += cluster;
+	if (bd_is_zero(s->in, cluster))
+		return 0;
+	packed = s->new->compression_type ? qcow2_zstd(s->in, cluster, s->out, cluster - 1) :
+					    qcow2_deflate_raw(s->in, cluster, s->out, cluster - 1);
+	s->packed += packed ? packed : cluster;
+	return 0;
+}
+
+/* Samples of a run of data, at equal distances in all the data. */
+static int sample_run(struct sample *s, uint64_t off, uint64_t len)
+{
+	int ret = 0;
+
+	while (s->next < len && ret == 0) {
+		ret = take_sample(s, round_down(off + s->next, s->new->cluster_size));
+		s->next += s->step;
+	}
+	s->next -= min_u64(s->next, len);
+	return ret;
+}
+
+/* How much of @data bytes of clusters compression leaves. */
+static int compressed_size(const struct qcow2_new *new, struct bd_node *src, uint64_t data,
+			   uint64_t *bytes, struct bd_error *err)
+{
+	__cleanup(free) uint8_t *buf = malloc(2 * (size_t)new->cluster_size);
+	struct sample s = {
+		.new = new, .src = src, .in = buf, .out = buf + new->cluster_size,
+		.step = max_u64(data / SAMPLES, new->cluster_size),
+	};
+	struct bd_extent ext;
+	int ret = buf ? 0 : -ENOMEM;
+
+	for (uint64_t off = 0; ret == 0 && off < src->size; off = ext.guest_off + ext.len) {
+		ret = bd_map(src, off, src->size - off, &ext, 1);
+		if (ret <= 0)
+			return bd_fail_errno(err, ret ? ret : -EIO, "Unable to get block status");
+		ret = has_data(&ext) ? sample_run(&s, ext.guest_off, ext.len) : 0;
+	}
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Could not compress a sample");
+	*bytes = s.read ? (uint64_t)((double)data * (double)s.packed / (double)s.read) : 0;
+	return 0;
+}
+
 struct bitmap_sum {
 	const struct qcow2_new *new;
 	uint64_t disk, bytes, dir;
@@ -121,6 +192,11 @@ int qcow2_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *
 		ret = data_size(&new, src, &needed, err);
 	if (ret == 0 && src)
 		ret = bitmap_size(&new, src, out, err);
+	if (ret == 0 && out->want_compressed) {
+		ret = compressed_size(&new, src, needed, &out->compressed, err);
+		out->compressed = round_up(out->compressed, new.cluster_size) +
+				  out->fully_allocated - size;
+	}
 	if (ret < 0)
 		return ret;
 	if ((src && new.backing_file) || !strcmp(new.prealloc, "falloc") ||

@@ -14,7 +14,7 @@
 struct info_values {
 	struct image_values image;
 	const char *output;
-	bool backing_chain;
+	bool backing_chain, limits;
 };
 
 static const struct opt info_opts[] = {
@@ -25,6 +25,8 @@ static const struct opt info_opts[] = {
 	  "human or json" },
 	{ NULL, "backing-chain", NULL, OPT_FLAG, offsetof(struct info_values, backing_chain),
 	  NULL, "the backing files, too" },
+	{ NULL, "limits", NULL, OPT_FLAG, offsetof(struct info_values, limits), NULL,
+	  "the sizes and alignments that suit the image" },
 	{ "t", "cache", NULL, OPT_TEXT, offsetof(struct info_values, image.cache), "CACHE",
 	  "cache mode" },
 	OPT_COMMON_SHARE(struct info_values),
@@ -94,7 +96,17 @@ static int find_next(const struct bd_info *info, struct next *next)
 struct sink {
 	json_t *list; /* NULL: text */
 	FILE *text;
+	bool limits;
 };
+
+static void add_json(const struct sink *sink, struct bd_node *node, const struct bd_info *info)
+{
+	json_t *json = info_to_json(node, info);
+
+	if (json && sink->limits)
+		json_object_set_new(json, "limits", info_limits_to_json(&info->limits));
+	json_array_append_new(sink->list, json);
+}
 
 /* Open, look, gather, close. */
 static int one_layer(struct bd_queue *queue, const char *name, const struct image_values *image,
@@ -113,9 +125,11 @@ static int one_layer(struct bd_queue *queue, const char *name, const struct imag
 	} else {
 		status = find_next(&info, next);
 		if (sink->list)
-			json_array_append_new(sink->list, info_to_json(node, &info));
+			add_json(sink, node, &info);
 		else
 			info_print_human(sink->text, node, &info);
+		if (sink->text && sink->limits)
+			info_print_limits(sink->text, &info.limits);
 		bd_info_clear(&info);
 	}
 	bd_close(node);
@@ -156,7 +170,7 @@ static int print_json(const struct sink *sink, bool whole)
 static int show(struct bd_queue *queue, const char *name, const struct info_values *values,
 		bool json)
 {
-	struct sink sink = { 0 };
+	struct sink sink = { .limits = values->limits };
 	char *text = NULL;
 	size_t len = 0;
 	int status;

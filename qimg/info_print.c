@@ -124,6 +124,56 @@ json_t *info_to_json(struct bd_node *node, const struct bd_info *info)
 	return json;
 }
 
+/* The limits by name; those that are not set are left out. */
+static size_t list_limits(const struct bd_limits *limits, const char **names, uint32_t *values)
+{
+	const struct { const char *name; uint32_t value; } all[] = {
+		{ "request-alignment", limits->request_align },
+		{ "discard-alignment", limits->discard_align },
+		{ "write-zeroes-alignment", limits->zero_align },
+		{ "max-transfer", limits->max_transfer },
+		{ "max-iov", limits->max_iov },
+		{ "min-mem-alignment", limits->mem_align },
+		{ "opt-mem-alignment", limits->mem_align },
+	};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (!all[i].value)
+			continue;
+		names[nr] = all[i].name;
+		values[nr++] = all[i].value;
+	}
+	return nr;
+}
+
+void info_print_limits(FILE *out, const struct bd_limits *limits)
+{
+	const char *names[8];
+	uint32_t values[8];
+	size_t nr = list_limits(limits, names, values);
+
+	fprintf(out, "Block limits:\n");
+	for (size_t i = 0; i < nr; i++) {
+		fputs("    ", out);
+		for (const char *c = names[i]; *c; c++)
+			fputc(*c == '-' ? ' ' : *c, out);
+		fprintf(out, ": %" PRIu32 "\n", values[i]);
+	}
+}
+
+json_t *info_limits_to_json(const struct bd_limits *limits)
+{
+	json_t *json = json_object();
+	const char *names[8];
+	uint32_t values[8];
+	size_t nr = list_limits(limits, names, values);
+
+	for (size_t i = 0; i < nr; i++)
+		json_object_set_new(json, names[i], json_integer(values[i]));
+	return json;
+}
+
 void info_print_snapshots(FILE *out, const struct bd_snapshot_info *snapshots, size_t nr)
 {
 	fprintf(out, "Snapshot list:\n%-10s%-17s%8s%20s%13s%11s\n", "ID", "TAG", "VM SIZE", "DATE",

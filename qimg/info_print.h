@@ -17,6 +17,10 @@ void info_print_specific(FILE *out, const struct bd_info *info);
 /* A new object; NULL: out of memory. */
 struct json_t *info_to_json(struct bd_node *node, const struct bd_info *info);
 
+/* info --limits: a block of lines; an object with the names of newer QEMUs. */
+void info_print_limits(FILE *out, const struct bd_limits *limits);
+struct json_t *info_limits_to_json(const struct bd_limits *limits);
+
 /* Heading and rows of the table of internal snapshots. */
 void info_print_snapshots(FILE *out, const struct bd_snapshot_info *snapshots, size_t nr);
 

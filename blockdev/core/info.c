@@ -3,6 +3,7 @@
 #include "blockdev/include/info.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,15 @@ int bd_info_get(struct bd_node *node, struct bd_info *info, struct bd_error *err
 	info->backing_name = node->backing_name;
 	info->backing_full = node->backing_full;
 	info->backing_format = node->backing_format;
+	info->limits = (struct bd_limits){
+		.request_align = node->request_align > 1 ? node->request_align :
+							   node->file->request_align,
+		.discard_align = node->cluster_size,
+		.zero_align = node->cluster_size,
+		.max_transfer = node->data->max_transfer,
+		.max_iov = IOV_MAX,
+		.mem_align = node->data->buffer_align,
+	};
 	if (!node->fmt->info)
 		return 0;
 	ret = node->fmt->info(node, info, err);

@@ -16,6 +16,16 @@ struct bd_snapshot_info {
 	uint64_t icount;         /* UINT64_MAX: none recorded */
 };
 
+/* What suits the image best, or is needed.  Bytes; 0: no limit, or nothing special. */
+struct bd_limits {
+	uint32_t request_align;     /* of offsets and lengths; what is not is widened */
+	uint32_t discard_align;     /* smaller ones may have no effect */
+	uint32_t zero_align;        /* smaller ones may be written as data */
+	uint32_t max_transfer;      /* of one operation of the host */
+	uint32_t max_iov;           /* buffers of one operation */
+	uint32_t mem_align;         /* of buffers, at best */
+};
+
 struct bd_info {
 	uint64_t virtual_size;      /* bytes */
 	int64_t actual_size;        /* bytes on disk; < 0: unknown */
@@ -27,6 +37,7 @@ struct bd_info {
 	const char *backing_format;
 	struct bd_snapshot_info *snapshots;
 	size_t nr_snapshots;
+	struct bd_limits limits;
 	struct json_t *specific;    /* {"type":..., "data":{...}} in QEMU's words, or NULL; owned */
 };
 

@@ -118,6 +118,7 @@ int qcow2_info(struct bd_node *node, struct bd_info *info, struct bd_error *err)
 	int ret;
 
 	info->vm_state_off = qcow2_l1_needed(q, node->size) << (q->cluster_bits + q->l2_bits);
+	info->limits.zero_align = UINT32_C(1) << q->subcluster_bits;
 	info->dirty = q->incompatible & QCOW2_INCOMPAT_DIRTY;
 	info->specific = json_object();
 	json_object_set_new(info->specific, "type", json_string("qcow2"));

@@ -77,7 +77,7 @@ _qimg_options()
 		--output) kind=OFMT ;;
 		esac ;;
 	convert)
-		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --salvage -h --help '
+		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --verify --salvage -h --help '
 		case $prev in
 		--object) kind=OBJDEF ;;
 		-f|--source-format|-O|--target-format|-F|--backing-format) kind=FMT ;;
@@ -104,7 +104,7 @@ _qimg_options()
 		-f|--format|-O|--output-format) kind=FMT ;;
 		esac ;;
 	info)
-		options='--object= --image-opts -f --format= --output= --backing-chain -t --cache= -U --force-share -h --help '
+		options='--object= --image-opts -f --format= --output= --backing-chain --limits -t --cache= -U --force-share -h --help '
 		case $prev in
 		--object) kind=OBJDEF ;;
 		-f|--format) kind=FMT ;;
@@ -122,7 +122,7 @@ _qimg_options()
 		--svg) kind=FILE ;;
 		esac ;;
 	measure)
-		options='--output= -O --target-format= -o --options= -s --size= --object= --image-opts -f --format= -l --snapshot= -U --force-share -h --help '
+		options='--output= -O --target-format= -o --options= -s --size= --object= --image-opts -f --format= -l --snapshot= --compressed -U --force-share -h --help '
 		case $prev in
 		--output) kind=OFMT ;;
 		-O|--target-format|-f|--format) kind=FMT ;;
@@ -132,7 +132,7 @@ _qimg_options()
 		-l|--snapshot) kind=SNAPSHOT ;;
 		esac ;;
 	rebase)
-		options='--object= --image-opts -U --force-share -q --quiet -f --format= -t --cache= -T --backing-cache= -p --progress -u --backing-unsafe -b --backing= -F --backing-format= --output= -h --help '
+		options='--object= --image-opts -U --force-share -q --quiet -f --format= -t --cache= -T --backing-cache= -p --progress -u --backing-unsafe -c --compress -b --backing= -F --backing-format= --output= -h --help '
 		case $prev in
 		--object) kind=OBJDEF ;;
 		-f|--format|-F|--backing-format) kind=FMT ;;
@@ -205,7 +205,7 @@ _qimg()
 	fi
 	_qimg_options "$command"
 	_qimg_words "$kind"
-	[ "$command" = dd ] && [ -z "$kind" ] && words='if= of= bs= count= skip='
+	[ "$command" = dd ] && [ -z "$kind" ] && words='if= of= bs= count= skip= seek= conv='
 	if [ -z "$kind" ] && [ "${cur#-}" != "$cur" ]; then
 		COMPREPLY=($(compgen -W "$options" -- "$cur"))
 	elif [ -n "$words" ]; then

@@ -12,7 +12,7 @@ struct rebase_values {
 	struct image_values image;
 	const char *backing, *backing_format, *backing_cache;
 	const char *output;
-	bool unsafe, progress, quiet, json;
+	bool unsafe, compress, progress, quiet, json;
 };
 
 static const struct opt rebase_opts[] = {
@@ -28,6 +28,8 @@ static const struct opt rebase_opts[] = {
 	OPT_COMMON_PROGRESS(struct rebase_values),
 	{ "u", "backing-unsafe", NULL, OPT_FLAG, offsetof(struct rebase_values, unsafe), NULL,
 	  "change the name only, even if the disk changes with it" },
+	{ "c", "compress", NULL, OPT_FLAG, offsetof(struct rebase_values, compress), NULL,
+	  "compress what must be copied into the image" },
 	{ "b", "backing", NULL, OPT_TEXT, offsetof(struct rebase_values, backing), "FILE",
 	  "the new backing file; \"\": none" },
 	{ "FB", "backing-format", NULL, OPT_TEXT,
@@ -47,11 +49,16 @@ static int rebase(struct bd_node *node, const struct rebase_values *values, unsi
 		.format = values->backing_format,
 		.flags = flags,
 		.unsafe = values->unsafe,
+		.compress = values->compress,
 		.progress = progress_update,
 		.user = &progress,
 	};
 	int ret;
 
+	if (values->compress && !bd_can_compress(node)) {
+		report_error("Compression not supported for this file format");
+		return 1;
+	}
 	progress_begin(&progress, values->progress && !values->quiet && !values->json, 2);
 	progress_update(0, 1, &progress);
 	ret = bd_rebase(&args, &err);
@@ -112,6 +119,8 @@ static int run(struct invocation *inv)
 		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
+	if (values->unsafe && values->compress)
+		return report_usage("-c has no effect with -u: nothing is copied");
 	if (!values->unsafe && !values->backing)
 		return report_usage("Must specify backing file (-b) or use unsafe mode (-u)");
 	if (image_conflict(&values->image))

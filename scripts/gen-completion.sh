@@ -116,7 +116,7 @@ _qimg()
 	fi
 	_qimg_options "\$command"
 	_qimg_words "\$kind"
-	[ "\$command" = dd ] && [ -z "\$kind" ] && words='if= of= bs= count= skip='
+	[ "\$command" = dd ] && [ -z "\$kind" ] && words='if= of= bs= count= skip= seek= conv='
 	if [ -z "\$kind" ] && [ "\${cur#-}" != "\$cur" ]; then
 		COMPREPLY=(\$(compgen -W "\$options" -- "\$cur"))
 	elif [ -n "\$words" ]; then

@@ -74,6 +74,13 @@ int bd_pwrite(struct bd_node *node, uint64_t off, const void *buf, size_t len)
 	return transfer(node, bd_write, off, one, len, 0);
 }
 
+int bd_pwrite_compressed(struct bd_node *node, uint64_t off, const void *buf, size_t len)
+{
+	struct iovec one = {(void *)(uintptr_t)buf, len};
+
+	return transfer(node, bd_write_compressed, off, one, len, 0);
+}
+
 int bd_pwrite_zeroes(struct bd_node *node, uint64_t off, uint64_t len, unsigned req_flags)
 {
 	return transfer(node, bd_write_zeroes, off, (struct iovec){0}, len, req_flags);

@@ -110,6 +110,26 @@ static int write_zeros(struct rebase *rb, uint64_t off, const uint8_t *zeros, ui
 	return ext.kind == BD_UNALLOCATED ? bd_pwrite(node, off, zeros, len) : 0;
 }
 
+/*
+ * Write a whole cluster of the old contents compressed, if the layers differ.  1: done; 0: what is
+ * at @off is no whole cluster.
+ */
+static int copy_compressed(struct rebase *rb, uint64_t off, uint64_t at, uint64_t len,
+			   struct bd_error *err)
+{
+	struct bd_node *node = rb->args->node;
+	uint64_t cluster = node->cluster_size, part = min_u64(cluster, node->size - off);
+	int ret;
+
+	if (!rb->args->compress || !cluster || off % cluster || part > len - at ||
+	    !rb->old || off + part > rb->old->size)
+		return 0;
+	if (!memcmp(rb->old_buf + at, rb->new_buf + at, part))
+		return 1;
+	ret = bd_pwrite_compressed(node, off, rb->old_buf + at, part);
+	return ret < 0 ? bd_fail_errno(err, ret, "Error while writing to COW image") : 1;
+}
+
 /* Copy what differs in [off, +len), which the image itself leaves out. */
 static int copy_piece(struct rebase *rb, uint64_t off, uint64_t len, struct bd_error *err)
 {
@@ -123,6 +143,14 @@ static int copy_piece(struct rebase *rb, uint64_t off, uint64_t len, struct bd_e
 		uint64_t run = next_run(rb->old_buf + at, rb->new_buf + at, len - at, &differ);
 		bool zero = !rb->old || off + at >= rb->old->size;
 
+		ret = copy_compressed(rb, off + at, at, len, err);
+		if (ret) {
+			at += min_u64(node->cluster_size, node->size - off - at);
+			ret = ret < 0 ? ret : 0;
+			continue;
+		}
+		if (rb->args->compress && node->cluster_size)
+			run = min_u64(run, node->cluster_size - (off + at) % node->cluster_size);
 		if (differ && !zero && off + at + run > rb->old->size)
 			run = rb->old->size - off - at;
 		if (differ && zero)

@@ -153,6 +153,8 @@ void bd_flush(struct bd_request *req);        /* off, len, iov ignored */
 /* The same, blocking: 0 or a negative errno.  Top level only, not from a done() callback. */
 int bd_pread(struct bd_node *node, uint64_t off, void *buf, size_t len);
 int bd_pwrite(struct bd_node *node, uint64_t off, const void *buf, size_t len);
+/* One whole cluster, or the disk's tail. */
+int bd_pwrite_compressed(struct bd_node *node, uint64_t off, const void *buf, size_t len);
 int bd_pwrite_zeroes(struct bd_node *node, uint64_t off, uint64_t len, unsigned req_flags);
 int bd_pdiscard(struct bd_node *node, uint64_t off, uint64_t len);
 int bd_sync(struct bd_node *node);

@@ -29,6 +29,7 @@ struct bd_rebase_args {
 	const char *backing;         /* name to store; NULL or "": none */
 	const char *format;          /* its format; NULL: not known, which is an error */
 	unsigned flags;              /* BD_O_* for opening the new backing file */
+	bool compress;               /* what is copied as whole clusters is compressed */
 	bool unsafe;                 /* change the name only, contents be what they may */
 	const volatile sig_atomic_t *cancel;
 	void (*progress)(uint64_t done, uint64_t total, void *user);

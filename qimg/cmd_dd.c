@@ -59,7 +59,7 @@ static int parse_conv(char *value, struct words *words)
 		} else if (!strcmp(word, "fsync")) {
 			words->fsync = true;
 		} else {
-			report_error("invalid conversion '%s'", word);
+			report_error("unrecognized operand conv");
 			return 1;
 		}
 	}

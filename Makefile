@@ -77,6 +77,13 @@ $(GUEST)/mbr.bin: tests/vkvm/guest/mbr.S
 	@mkdir -p $(@D)
 	@echo "  GUEST $@"
 	$(Q)$(CC) -m32 $(GUEST_CFLAGS) -Wl,-Ttext=0x7c00 -Wl,--oformat=binary -o $@ $<
+guest_src := $(filter-out %/mbr.S,$(wildcard tests/vkvm/guest/*.[cS]))
+$(GUEST)/guest.elf: $(guest_src) tests/vkvm/guest/guest.h
+	@mkdir -p $(@D)
+	@echo "  GUEST $@"
+	$(Q)$(CC) -std=gnu11 -Wall -Wextra -O2 -mno-red-zone -mgeneral-regs-only \
+		-fno-stack-protector -fno-tree-loop-distribute-patterns -fcf-protection=none \
+		$(GUEST_CFLAGS) -Wl,-Ttext-segment=0x200000 -Wl,-z,noexecstack -o $@ $(guest_src)
 
 -include $(OBJS:.o=.d)
 
@@ -90,7 +97,7 @@ check:
 unit: unit-programs
 	+@BUILD=$(BUILD) tests/run unit
 unit-programs: $(TESTS)
-vkvm-guests: $(GUEST)/mbr.bin
+vkvm-guests: $(GUEST)/mbr.bin $(GUEST)/guest.elf
 check-vkvm: all vkvm-guests
 	+@BUILD=$(BUILD) tests/run vkvm
 lint:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "vkvm/boot/firmware.h"
+#include "vkvm/boot/kernel.h"
 #include "vkvm/control/control.h"
 #include "vkvm/devices/platform.h"
 #include "vkvm/options.h"
@@ -24,6 +25,7 @@ struct parts {
 	struct pci_bus pci;
 	struct disks disks;
 	struct firmware firmware;
+	struct kernel kernel;
 	struct control control;
 };
 
@@ -110,13 +112,20 @@ static void boot_order(const struct parts *parts, char *text, size_t size)
 
 static int wire_boot(struct parts *parts, struct bd_error *err)
 {
+	const struct options *options = &parts->options;
 	char order[2048];
 
+	if (options->kernel) {
+		parts->kernel.machine = &parts->machine;
+		parts->kernel.bus = &parts->pci;
+		parts->kernel.append = options->append ? options->append : "";
+		return kernel_load(&parts->kernel, options->kernel, options->initrd, err);
+	}
 	if (fw_cfg_init(&parts->fw_cfg, &parts->machine) < 0)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	boot_order(parts, order, sizeof(order));
 	return firmware_load(&parts->firmware, &parts->machine, &parts->fw_cfg,
-			     parts->options.bios, order, err);
+			     options->bios, order, err);
 }
 
 /* --- life -------------------------------------------------------------------------------- */
@@ -168,6 +177,7 @@ static void clear(struct parts *parts)
 {
 	machine_destroy(&parts->machine);
 	firmware_clear(&parts->firmware);
+	kernel_clear(&parts->kernel);
 	fw_cfg_clear(&parts->fw_cfg);
 	options_clear(&parts->options);
 }

@@ -5,6 +5,7 @@ guests=$BUILD/tests/vkvm
 vkvm=$BUILD/vkvm
 qimg=$BUILD/qimg
 oracle=$(command -v qemu-img || echo "$qimg")
+tests=$(cd "$(dirname "$0")" && pwd)
 cd "$WORK"
 
 fail() { echo "failed: $*"; exit 1; }
@@ -51,3 +52,28 @@ mbr_written() {
 }
 
 debug_exit="-device isa-debug-exit,iobase=0xf4,iosize=4"
+
+# script: make the guest's script from standard input
+script() { python3 "$tests/script.py" make script; }
+
+# guest STATUS OPTIONS...: run it; the status is the one the script ends with
+guest() {
+	want=$1
+	shift
+	expect $((want * 2 + 1)) timeout 60 "$vkvm" -kernel "$guests/guest.elf" -initrd script \
+		$debug_exit "$@"
+}
+
+# sound IMAGE: both programs find nothing wrong
+sound() {
+	"$qimg" check -q "$1" || fail "qimg check $1"
+	"$oracle" check -q "$1" || fail "$oracle check $1"
+}
+
+# holds EXPECT IMAGE FORMAT: both programs read what is expected
+holds() {
+	for tool in "$qimg" "$oracle"; do
+		"$tool" convert -f "$3" -O raw "$2" read.raw
+		python3 "$tests/script.py" expect "$1" read.raw || fail "as $tool reads it"
+	done
+}

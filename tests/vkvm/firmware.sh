@@ -7,16 +7,12 @@ done
 [ -n "$bios" ] || skip "SeaBIOS is not installed"
 
 make_mbr_disk
-"$qimg" convert -f raw -O qcow2 mbr.raw plain.qcow2
 "$qimg" convert -c -f raw -O qcow2 -o compression_type=zstd mbr.raw base.qcow2
 "$qimg" create -q -f qcow2 -b base.qcow2 -F qcow2 -o extended_l2=on over.qcow2
 
 expect 1 "$vkvm" -drive file=mbr.raw,format=raw $debug_exit
 says "sum $sum"
 mbr_written mbr.raw -f raw
-expect 1 "$vkvm" -hda plain.qcow2 $debug_exit
-says "sum $sum"
-mbr_written plain.qcow2 -f qcow2
 # Two processors and another disk that is tried later.
 "$qimg" create -q -f qcow2 empty.qcow2 16M
 expect 1 "$vkvm" -smp 2 -m 256 -hda over.qcow2 -hdb empty.qcow2 $debug_exit

@@ -20,6 +20,7 @@ QIMG, QIO = os.path.join(BUILD, "qimg"), os.path.join(BUILD, "qimg-io")
 ORACLE, ORACLE_IO = "qemu-img", "qemu-io"
 # In memory where there is room: a sequence flushes thousands of times.
 SCRATCH = os.environ.get("TMPDIR") or ("/dev/shm" if os.path.isdir("/dev/shm") else None)
+SECRET = ["--object", "secret,id=s0,data=pass"]
 CLUSTERS = [512, 1024, 4096, 65536, 65536, 65536, 2097152]
 
 
@@ -36,6 +37,7 @@ class Sequence:
     def __init__(self, seed, nr_ops, folder, env):
         self.rng = random.Random(seed)
         self.nr_ops, self.folder, self.env = nr_ops, folder, env
+        self.encrypted = []      # of each layer: "", "aes" or "luks"
         self.cluster = self.rng.choice(CLUSTERS)
         self.size = self.rng.randrange(1, 128) * max(self.cluster, 4096)
         self.size += self.rng.choice([0, 0, 512, 1536])
@@ -45,8 +47,28 @@ class Sequence:
     def path(self, side, layer):
         return os.path.join(self.folder, "%s%d" % (side, layer))
 
+    def target(self, side, layer):
+        """The image with its chain and its keys, as --image-opts takes it."""
+        words = ["driver=qcow2", "file.filename=" + self.path(side, layer)]
+        for depth in range(layer + 1):
+            if self.encrypted[layer - depth]:
+                words.append("backing." * depth + "encrypt.key-secret=s0")
+        return ",".join(words)
+
+    def encryption(self):
+        self.encrypted.append(self.rng.choice(["", "", "", "", "aes", "luks", "luks"]))
+        options = []
+        if self.encrypted[-1]:
+            options = ["encrypt.format=" + self.encrypted[-1], "encrypt.key-secret=s0"]
+        if self.encrypted[-1] == "luks":
+            options += ["encrypt.iter-time=1", self.rng.choice([
+                "encrypt.cipher-alg=aes-256", "encrypt.cipher-alg=aes-128",
+                "encrypt.cipher-mode=cbc,encrypt.ivgen-alg=essiv",
+                "encrypt.cipher-alg=serpent-192"])]
+        return options
+
     def options(self, layer):
-        options = ["cluster_size=%d" % self.cluster]
+        options = ["cluster_size=%d" % self.cluster] + self.encryption()
         kind = self.rng.randrange(8)
         if kind == 0 and not layer:
             options.append("compat=0.10")
@@ -67,10 +89,12 @@ class Sequence:
             size += self.rng.choice([-1, 1]) * self.rng.randrange(8) * 4096
             size = max(size, 4096)
         for side in "qo":
-            words = ["create", "-q", "-f", "qcow2", "-o", options]
+            words = ["create", "-q", *SECRET, "-f", "qcow2", "-o", options]
             if layer:
                 words += ["-F", "qcow2", "-b", self.path(side, layer - 1)]
-            run(QIMG if side == "q" else ORACLE, *words, self.path(side, layer), str(size),
+            # QEMU cannot always make a LUKS image: it wants its time of the processor told.
+            ours = side == "q" or self.encrypted[layer]
+            run(QIMG if ours else ORACLE, *words, self.path(side, layer), str(size),
                 env=self.env)
         self.size = size
 
@@ -105,7 +129,7 @@ class Sequence:
     def compress(self, layer):
         """Compressed writes come first: over freed clusters QEMU 7.2 spoils its own image."""
         nr = self.size // self.cluster
-        if self.rng.randrange(2) or not nr:
+        if self.rng.randrange(2) or not nr or any(self.encrypted):
             return
         clusters = self.rng.sample(range(nr), min(nr, self.rng.randrange(1, 12)))
         words = []
@@ -134,18 +158,18 @@ class Sequence:
                 else:
                     words += ["-c", op]
             for side in "qo":
-                target = ["--image-opts", "driver=qcow2,%sfile.filename=%s" %
-                          (caches + "," if caches else "", self.path(side, layer))]
+                target = [*SECRET, "--image-opts", self.target(side, layer) +
+                          ("," + caches if caches else "")]
                 tool = QIO if side == "q" else ORACLE_IO
                 run(tool, *words[2:], *target, env=self.env, ok=(0, 1))
 
     def verify(self, layer):
-        ours, theirs = self.path("q", layer), self.path("o", layer)
-        run(ORACLE, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs)
-        run(QIMG, "compare", "-f", "qcow2", "-F", "qcow2", ours, theirs, env=self.env)
-        run(ORACLE, "check", "-f", "qcow2", ours)
-        run(QIMG, "check", "-f", "qcow2", ours, env=self.env)
-        run(QIMG, "check", "-f", "qcow2", theirs, env=self.env)
+        ours, theirs = self.target("q", layer), self.target("o", layer)
+        run(ORACLE, "compare", *SECRET, "--image-opts", ours, theirs)
+        run(QIMG, "compare", *SECRET, "--image-opts", ours, theirs, env=self.env)
+        run(ORACLE, "check", *SECRET, "--image-opts", ours)
+        run(QIMG, "check", *SECRET, "--image-opts", ours, env=self.env)
+        run(QIMG, "check", *SECRET, "--image-opts", theirs, env=self.env)
 
     def play(self):
         layers = self.rng.choice([1, 1, 2, 3])

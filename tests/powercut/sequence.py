@@ -47,14 +47,20 @@ class Sequence:
             self.refcount_bits, self.size = 64, 64 * 4096
         self.lazy = rng.random() < 0.15
         self.backing = rng.random() < 0.4
+        self.encrypted = rng.choice(["luks", "aes"]) if rng.random() < 0.15 else None
         self.fills, self.ops, self.batch = {}, [], 0
         for _ in range(rng.randrange(12, 40)):
             self.add()
 
     def options(self):
-        return "cluster_size=%d,extended_l2=%s,refcount_bits=%d,lazy_refcounts=%s" % (
+        options = "cluster_size=%d,extended_l2=%s,refcount_bits=%d,lazy_refcounts=%s" % (
             self.cluster, "on" if self.extended else "off", self.refcount_bits,
             "on" if self.lazy else "off")
+        if self.encrypted:
+            options += ",encrypt.format=%s,encrypt.key-secret=s0" % self.encrypted
+        if self.encrypted == "luks":
+            options += ",encrypt.iter-time=1,encrypt.cipher-alg=aes-128"
+        return options
 
     def range(self):
         unit = self.rng.choice([SECTOR, 4096, self.cluster, self.cluster])
@@ -86,7 +92,8 @@ class Sequence:
     def add_compressed(self):
         """Compressed data only go where nothing is."""
         at = self.rng.randrange(0, self.size // self.cluster) * self.cluster
-        if all(op.off >= at + self.cluster or op.off + op.len <= at for op in self.ops):
+        if not self.encrypted and all(op.off >= at + self.cluster or op.off + op.len <= at
+                                      for op in self.ops):
             self.push(Op("compress", at, self.cluster, self.batch))
 
     def add_batch(self):

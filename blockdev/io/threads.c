@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "blockdev/io/engines.h"
-#include "blockdev/io/op.h"
-#include "blockdev/io/pool.h"
+#include "blockdev/io/op_pool.h"
 
 /* More threads than that do not make a disk faster. */
 #define MAX_THREADS 16
@@ -17,21 +16,6 @@ struct io_engine {
 	uint64_t syscalls;
 };
 
-/* On a thread of the pool: the operation is this thread's until it is collected. */
-static void run_op(void *item)
-{
-	struct io_op *op = item;
-	struct io_step step;
-
-	io_op_step(op, &step);
-	op->raw = io_step_run(&step);
-}
-
-static const struct io_pool_kind op_kind = {
-	.next_at = offsetof(struct io_op, link.next),
-	.run = run_op,
-};
-
 static int threads_open(unsigned depth, struct io_engine **out, struct bd_error *err)
 {
 	struct io_engine *engine = calloc(1, sizeof(*engine));
@@ -39,8 +23,7 @@ static int threads_open(unsigned depth, struct io_engine **out, struct bd_error 
 
 	*out = NULL;
 	if (engine)
-		ret = io_pool_new(&op_kind, depth < MAX_THREADS ? depth : MAX_THREADS,
-				  &engine->pool);
+		ret = io_op_pool_new(depth < MAX_THREADS ? depth : MAX_THREADS, &engine->pool);
 	if (ret < 0) {
 		free(engine);
 		return bd_fail_errno(err, ret, "Could not set up I/O threads");
@@ -68,19 +51,10 @@ static int threads_queue(struct io_engine *engine, struct io_op *op)
 
 static int collect(struct io_engine *engine, struct link *done)
 {
-	struct io_op *op = io_pool_collect(engine->pool);
-	int nr = 0;
+	unsigned nr = io_op_pool_collect(engine->pool, done);
 
-	while (op) {
-		/* The pool's chain runs through link.next from operation to operation. */
-		struct io_op *next = (void *)op->link.next;
-
-		list_add_tail(done, &op->link);
-		op = next;
-		nr++;
-	}
-	engine->inflight -= (unsigned)nr;
-	return nr;
+	engine->inflight -= nr;
+	return (int)nr;
 }
 
 static int threads_reap(struct io_engine *engine, unsigned wait_min, uint64_t timeout_ns,

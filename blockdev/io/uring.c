@@ -17,7 +17,7 @@
 #include "blockdev/io/engines.h"
 #include "blockdev/io/file.h"
 #include "blockdev/io/op.h"
-#include "blockdev/io/pool.h"
+#include "blockdev/io/op_pool.h"
 
 enum {
 	BULK_READ = 128 << 10,  /* bytes from which on a buffered transfer is a thread's */
@@ -35,21 +35,6 @@ struct io_engine {
 	unsigned nr_bulk;   /* of them in flight; part of inflight */
 	bool bulk_polled;   /* the ring watches the pool */
 	uint64_t syscalls;
-};
-
-/* On a thread of the pool: the operation is this thread's until it is collected. */
-static void run_bulk(void *item)
-{
-	struct io_op *op = item;
-	struct io_step step;
-
-	io_op_step(op, &step);
-	op->raw = io_step_run(&step);
-}
-
-static const struct io_pool_kind bulk_kind = {
-	.next_at = offsetof(struct io_op, link.next),
-	.run = run_bulk,
 };
 
 /* Kernels before 6.1 do not know the flags that make completions cheaper. */
@@ -150,7 +135,7 @@ static bool watch_bulk(struct io_engine *engine)
 /* Give @op to a thread.  False: the ring has to do it. */
 static bool queue_bulk(struct io_engine *engine, struct io_op *op)
 {
-	if (!engine->bulk && io_pool_new(&bulk_kind, BULK_THREADS, &engine->bulk) < 0)
+	if (!engine->bulk && io_op_pool_new(BULK_THREADS, &engine->bulk) < 0)
 		return false;
 	if (!watch_bulk(engine))
 		return false;
@@ -198,24 +183,6 @@ static int uring_queue(struct io_engine *engine, struct io_op *op)
 	return 0;
 }
 
-/* The operations that threads have finished. */
-static unsigned collect_bulk(struct io_engine *engine, struct link *done)
-{
-	struct io_op *op = engine->nr_bulk ? io_pool_collect(engine->bulk) : NULL;
-	unsigned nr = 0;
-
-	while (op) {
-		/* The pool's chain runs through link.next from operation to operation. */
-		struct io_op *next = (void *)op->link.next;
-
-		list_add_tail(done, &op->link);
-		op = next;
-		nr++;
-	}
-	engine->nr_bulk -= nr;
-	return nr;
-}
-
 static int collect(struct io_engine *engine, struct link *done)
 {
 	struct io_uring_cqe *cqe;
@@ -234,7 +201,12 @@ static int collect(struct io_engine *engine, struct link *done)
 		nr++;
 	}
 	io_uring_cq_advance(&engine->ring, seen);
-	nr += collect_bulk(engine, done);
+	if (engine->nr_bulk) {
+		unsigned bulk = io_op_pool_collect(engine->bulk, done);
+
+		engine->nr_bulk -= bulk;
+		nr += bulk;
+	}
 	engine->inflight -= nr;
 	return (int)nr;
 }

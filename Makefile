@@ -59,11 +59,12 @@ $(LIB) $(BUILD)/libvkvm.a:
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/qimg: $(call obj,$(img_src)) $(LIB)
+$(BUILD)/qimg-io: PROG_LIBS = $(IO_LIBS)
 $(BUILD)/qimg-io: $(call obj,$(io_src) $(shared_src)) $(LIB)
 $(BUILD)/vkvm: $(call obj,vkvm/main.c) $(VMLIB) $(LIB)
 $(BUILD)/qimg $(BUILD)/qimg-io $(BUILD)/vkvm:
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS_CONFIG) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) $(PROG_LIBS)
 
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(VMLIB) $(LIB)
 	@mkdir -p $(@D)

@@ -158,7 +158,7 @@ _qimg_options()
 		-c|--create|-d|--delete) kind=NAME ;;
 		esac ;;
 	qimg-io)
-		options='--object= --image-opts -c --cmd= -f --format= -r --read-only -s --snapshot -n --nocache -C --copy-on-read -m --misalign -k --native-aio -i --aio= -t --cache= -d --discard= -T --trace= -U --force-share -h --help -V --version '
+		options='--object= --image-opts -c --cmd= -f --format= -r --read-only -s --snapshot -n --nocache -C --copy-on-read -m --misalign -k --native-aio -i --aio= -t --cache= -d --discard= -T --trace= -U --force-share --latency= --journal= --count= --seed= --verify= -h --help -V --version '
 		case $prev in
 		--object) kind=OBJECTDEF ;;
 		-c|--cmd) kind=STRING ;;
@@ -167,6 +167,8 @@ _qimg_options()
 		-t|--cache) kind=CACHE ;;
 		-d|--discard) kind=DISCARD ;;
 		-T|--trace) kind=SPEC ;;
+		--latency|--journal|--verify) kind=FILE ;;
+		--count|--seed) kind=N ;;
 		esac ;;
 	esac
 }

@@ -26,6 +26,7 @@ struct io_state {
 	struct io_open how;        /* how the open image was opened */
 	char *name;                /* its name or option string; NULL: none */
 	char *options;             /* -o of its open; NULL: none */
+	struct io_latency *latency; /* NULL: not asked for */
 	char *overlay;             /* temporary snapshot file; NULL: none */
 	bool misalign, quit, interactive;
 	int failed;                /* a command failed */
@@ -53,15 +54,18 @@ void io_usage(const struct io_command *command);
 int io_getopt(const struct io_command *command, int argc, char **argv, const char *letters);
 void io_getopt_start(void);
 
+/* io_input.c: run commands from standard input until its end or "quit". */
+void io_run_input(struct io_state *io);
+
 /* io_text.c */
 /* Parse a byte count; on error the message is printed and a negative errno returned. */
 int64_t io_number(const char *text);
 int io_pattern(const char *text); /* 0..255 or -1, after printing */
 void io_size_text(char *text, size_t room, double bytes);
 struct timespec io_now(void);
-/* The two lines (or, @csv, the one line) after an operation. */
-void io_report(const char *verb, struct timespec start, uint64_t off, uint64_t count,
-	       uint64_t total, int ops, bool csv);
+/* The two lines (or, @csv, the one line) after an operation of @len bytes at @off. */
+void io_report(const struct io_state *io, const char *verb, struct timespec start, uint64_t off,
+	       uint64_t len, bool csv);
 
 /* io_buffer.c */
 uint8_t *io_buffer_new(struct io_state *io, size_t len, int pattern);

@@ -46,7 +46,7 @@ static void aio_done(struct bd_request *req)
 		goto out;
 	if (aio->dump)
 		io_dump(aio->buf, aio->off, aio->len);
-	io_report(aio->reading ? "read" : "wrote", aio->start, aio->off, aio->len, aio->len, 1,
+	io_report(aio->io, aio->reading ? "read" : "wrote", aio->start, aio->off, aio->len,
 		  aio->csv);
 out:
 	aio_free(aio);

@@ -320,7 +320,7 @@ static int run_discard(struct io_state *io, int argc, char **argv)
 	if (ret < 0)
 		printf("discard failed: %s\n", strerror(-ret));
 	else if (!quiet)
-		io_report("discard", start, (uint64_t)off, (uint64_t)len, (uint64_t)len, 1, csv);
+		io_report(io, "discard", start, (uint64_t)off, (uint64_t)len, csv);
 	return ret;
 }
 

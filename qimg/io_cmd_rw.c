@@ -190,7 +190,7 @@ static int run_read(struct io_state *io, int argc, char **argv)
 		goto out;
 	if (rw.dump)
 		io_dump(buf, (uint64_t)rw.off, (size_t)rw.len);
-	io_report("read", start, (uint64_t)rw.off, (uint64_t)rw.len, (uint64_t)rw.len, 1, rw.csv);
+	io_report(io, "read", start, (uint64_t)rw.off, (uint64_t)rw.len, rw.csv);
 out:
 	io_buffer_free(io, buf);
 	return ret;
@@ -271,8 +271,7 @@ static int run_write(struct io_state *io, int argc, char **argv)
 	if (ret < 0)
 		printf("write failed: %s\n", strerror(-ret));
 	else if (!rw.quiet)
-		io_report("wrote", start, (uint64_t)rw.off, (uint64_t)rw.len, (uint64_t)rw.len, 1,
-			  rw.csv);
+		io_report(io, "wrote", start, (uint64_t)rw.off, (uint64_t)rw.len, rw.csv);
 	io_buffer_free(io, buf);
 	return ret;
 }
@@ -319,8 +318,8 @@ static int run_vector(struct io_state *io, int argc, char **argv, bool reading)
 	if ((ret == 0 || ret == -EINVAL) && !rw.quiet) {
 		if (rw.dump)
 			io_dump(buf, (uint64_t)rw.off, (size_t)total);
-		io_report(reading ? "read" : "wrote", start, (uint64_t)rw.off, (uint64_t)total,
-			  (uint64_t)total, 1, rw.csv);
+		io_report(io, reading ? "read" : "wrote", start, (uint64_t)rw.off,
+			  (uint64_t)total, rw.csv);
 	}
 	io_buffer_free(io, buf);
 	free(iov);

@@ -9,17 +9,22 @@
 #include <unistd.h>
 
 #include "qimg/io.h"
+#include "qimg/io_journal.h"
+#include "qimg/io_latency.h"
 #include "qimg/object.h"
 #include "qimg/program.h"
 #include "qimg/report.h"
 
-enum { DEPTH = 256, COMMANDS_MAX = 4096, OPT_OBJECT_ARG = 256, OPT_IMAGE_OPTS };
+enum { DEPTH = 256, COMMANDS_MAX = 4096, OPT_OBJECT_ARG = 256, OPT_IMAGE_OPTS,
+       OPT_LATENCY, OPT_JOURNAL, OPT_VERIFY, OPT_COUNT, OPT_SEED };
 
 struct args {
 	char *commands[COMMANDS_MAX];
 	int nr_commands;
 	struct io_open how;
-	const char *engine;
+	const char *engine, *latency, *journal, *verify;
+	uint64_t count, seed; /* of --journal */
+	bool cache;      /* a cache mode was given */
 	bool done;       /* --help, --version */
 };
 
@@ -33,7 +38,12 @@ static const struct option long_options[] = {
 	{"discard", required_argument, NULL, 'd'}, {"trace", required_argument, NULL, 'T'},
 	{"force-share", no_argument, NULL, 'U'},
 	{"object", required_argument, NULL, OPT_OBJECT_ARG},
-	{"image-opts", no_argument, NULL, OPT_IMAGE_OPTS}, {0},
+	{"image-opts", no_argument, NULL, OPT_IMAGE_OPTS},
+	{"latency", required_argument, NULL, OPT_LATENCY},
+	{"journal", required_argument, NULL, OPT_JOURNAL},
+	{"verify", required_argument, NULL, OPT_VERIFY},
+	{"count", required_argument, NULL, OPT_COUNT},
+	{"seed", required_argument, NULL, OPT_SEED}, {0},
 };
 
 static const char usage_text[] =
@@ -54,6 +64,11 @@ static const char usage_text[] =
 	"  -d, --discard=DISCARD  ignore or unmap\n"
 	"  -T, --trace SPEC     accepted, ignored\n"
 	"  -U, --force-share    open even if another program writes to the image\n"
+	"  --latency FILE       write how long operations took, as JSON\n"
+	"  --journal FILE       write at random, and note each write in a new FILE first\n"
+	"  --count N            writes of --journal (1000)\n"
+	"  --seed N             of its random numbers (1)\n"
+	"  --verify FILE        is on the image what that journal says, after a crash\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        version\n"
 	"\n"
@@ -79,9 +94,18 @@ static int discard_mode(const char *mode, struct args *args)
 
 static int cache_mode(const char *mode, struct args *args)
 {
+	args->cache = true;
 	if (bd_cache_mode(mode, &args->how.flags) == 0)
 		return 0;
 	report_error("Invalid cache option: %s", mode);
+	return -1;
+}
+
+static int number(const char *text, const char *what, uint64_t *value)
+{
+	if (bd_parse_u64(text, value) == 0)
+		return 0;
+	report_error("Invalid %s: %s", what, text);
 	return -1;
 }
 
@@ -106,6 +130,11 @@ static int take(int letter, struct args *args, struct io_state *io)
 	case 'T': return 0;
 	case 'U': args->how.flags |= BD_O_FORCE_SHARE; return 0;
 	case OPT_OBJECT_ARG: return object_add(optarg) ? -1 : 0;
+	case OPT_LATENCY: args->latency = optarg; return 0;
+	case OPT_JOURNAL: args->journal = optarg; return 0;
+	case OPT_VERIFY: args->verify = optarg; return 0;
+	case OPT_COUNT: return number(optarg, "count", &args->count);
+	case OPT_SEED: return number(optarg, "seed", &args->seed);
 	case OPT_IMAGE_OPTS: args->how.image_opts = true; return 0;
 	case 'h':
 		print_usage();
@@ -151,25 +180,33 @@ static void run_given(struct io_state *io, struct args *args)
 	}
 }
 
-static void run_input(struct io_state *io)
+/* The modes that take no commands. */
+static int check_modes(struct args *args, int nr_files)
 {
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len;
-
-	for (;;) {
-		printf("%s> ", program_invocation_short_name);
-		fflush(stdout);
-		len = getline(&line, &room, stdin);
-		if (len < 0 || io->quit)
-			break;
-		if (line[len - 1] == '\n')
-			line[len - 1] = 0;
-		io_run_line(io, line);
-		if (io->quit)
-			break;
+	if (!args->journal && !args->verify)
+		return 0;
+	if ((args->journal && args->verify) || args->nr_commands || nr_files != 1) {
+		report_error("--journal and --verify stand alone, with one image");
+		return 1;
 	}
-	free(line);
+	/* Flushes are what is tested: they must be ours alone. */
+	if (!args->cache)
+		args->how.flags &= ~(unsigned)BD_O_WRITETHROUGH;
+	if (args->verify)
+		args->how.flags &= ~(unsigned)BD_O_RDWR;
+	return 0;
+}
+
+static void run(struct io_state *io, struct args *args)
+{
+	if (args->journal)
+		io->failed = io_journal_write(io->node, args->journal, args->count, args->seed);
+	else if (args->verify)
+		io->failed = io_journal_verify(io->node, args->verify);
+	else if (args->nr_commands)
+		run_given(io, args);
+	else
+		io_run_input(io);
 }
 
 int main(int argc, char **argv)
@@ -181,10 +218,14 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	args.how.flags = BD_O_RDWR | BD_O_UNMAP | BD_O_WRITETHROUGH;
-	if (parse(argc, argv, &args, &io))
+	args.count = 1000;
+	args.seed = 1;
+	if (parse(argc, argv, &args, &io) || check_modes(&args, argc - optind))
 		return 1;
 	if (args.done)
 		return program_finish(0);
+	if (args.latency)
+		io.latency = io_latency_new();
 	if (args.engine && !strcmp(args.engine, "native"))
 		args.how.flags |= BD_O_NATIVE_AIO;
 	if (!args.engine)
@@ -201,11 +242,11 @@ int main(int argc, char **argv)
 		bd_queue_free(io.queue);
 		return 1;
 	}
-	if (args.nr_commands)
-		run_given(&io, &args);
-	else
-		run_input(&io);
+	run(&io, &args);
 	ret = io_close_image(&io);
+	if (io.latency && io_latency_write(io.latency, args.latency))
+		io.failed = 1;
+	io_latency_free(io.latency);
 	bd_queue_free(io.queue);
 	free(io.name);
 	free(io.options);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "qimg/io.h"
+#include "qimg/io_latency.h"
 
 int64_t io_number(const char *text)
 {
@@ -80,26 +81,26 @@ static void time_text(char *text, size_t room, double seconds, bool fixed)
 		snprintf(text, room, "%02u.%02u sec", whole, centi);
 }
 
-void io_report(const char *verb, struct timespec start, uint64_t off, uint64_t count,
-	       uint64_t total, int ops, bool csv)
+void io_report(const struct io_state *io, const char *verb, struct timespec start, uint64_t off,
+	       uint64_t len, bool csv)
 {
 	struct timespec now = io_now();
 	double seconds = (double)(now.tv_sec - start.tv_sec) +
 			 (double)(now.tv_nsec - start.tv_nsec) / 1e9;
 	char size[64], rate[64], spent[64];
 
+	io_latency_add(io->latency, verb, (uint64_t)(seconds * 1e9), len);
 	if (seconds <= 0)
 		seconds = 1e-9;
 	time_text(spent, sizeof(spent), seconds, csv);
 	if (csv) {
-		printf("%llu,%d,%s,%.3f,%.3f\n", (unsigned long long)total, ops, spent,
-		       (double)total / seconds, ops / seconds);
+		printf("%llu,1,%s,%.3f,%.3f\n", (unsigned long long)len, spent,
+		       (double)len / seconds, 1 / seconds);
 		return;
 	}
-	io_size_text(size, sizeof(size), (double)total);
-	io_size_text(rate, sizeof(rate), (double)total / seconds);
-	printf("%s %llu/%llu bytes at offset %llu\n", verb, (unsigned long long)total,
-	       (unsigned long long)count, (unsigned long long)off);
-	printf("%s, %d ops; %s (%s/sec and %.4f ops/sec)\n", size, ops, spent, rate,
-	       ops / seconds);
+	io_size_text(size, sizeof(size), (double)len);
+	io_size_text(rate, sizeof(rate), (double)len / seconds);
+	printf("%s %llu/%llu bytes at offset %llu\n", verb, (unsigned long long)len,
+	       (unsigned long long)len, (unsigned long long)off);
+	printf("%s, 1 ops; %s (%s/sec and %.4f ops/sec)\n", size, spent, rate, 1 / seconds);
 }

@@ -5,7 +5,7 @@
 set -e
 
 build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdeflate-dev libjansson-dev
-	nettle-dev libxxhash-dev"
+	nettle-dev libxxhash-dev libedit-dev"
 quickstart="e2fsprogs mawk"
 test="check qemu-utils seabios clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
 bench="fio qemu-utils python3 e2fsprogs sysstat"

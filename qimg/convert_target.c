@@ -187,6 +187,13 @@ static int check_opened(struct convert *convert)
 		report_error("Compression not supported for this file format");
 		return 1;
 	}
+	/* Where nothing was written there is noise, once it is decrypted. */
+	if (convert->values->target_is_zero && bd_encrypted(convert->dst) &&
+	    !bd_zero_init(convert->dst)) {
+		report_error("Cannot use --target-is-zero when the destination image is "
+			     "encrypted and has data");
+		return 1;
+	}
 	if (!convert->values->no_create || size >= convert->total)
 		return 0;
 	report_error("output file is smaller than input file\n"

@@ -122,6 +122,11 @@ bool bd_zero_init(const struct bd_node *node)
 	return node->zero_init;
 }
 
+bool bd_encrypted(const struct bd_node *node)
+{
+	return node->encrypted;
+}
+
 const char *bd_backing_name(const struct bd_node *node)
 {
 	return node->backing_name;

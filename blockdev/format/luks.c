@@ -265,7 +265,7 @@ static int luks_image_create(struct bd_queue *queue, const char *filename, struc
 	if (ret < 0)
 		return ret;
 	if (size > INT64_MAX - BD_SECTOR - luks_area_len(&how.spec))
-		return bd_fail(err, -EFBIG, "The requested file size is too large");
+		return bd_fail(err, -EINVAL, "The requested file size is too large");
 	/* Metadata alone would be nothing but the size. */
 	if (prealloc && !strcmp(prealloc, "metadata"))
 		*prealloc = '\0';
@@ -282,7 +282,7 @@ static int luks_image_resize(struct bd_node *node, uint64_t size, const char *pr
 
 	(void)shrink;
 	if (size > INT64_MAX - BD_SECTOR - image->luks.payload_off)
-		return bd_fail(err, -EFBIG, "The requested file size is too large");
+		return bd_fail(err, -EINVAL, "The requested file size is too large");
 	ret = io_resize(node->file, size + image->luks.payload_off, prealloc, err);
 	return ret < 0 ? ret : set_size(node, err);
 }
@@ -303,7 +303,7 @@ static int luks_image_measure(struct bd_opts *opts, struct bd_node *src, struct 
 	if (src)
 		size = src->size;
 	if (size > INT64_MAX - BD_SECTOR - luks_area_len(&how.spec))
-		return bd_fail(err, -EFBIG, "The requested file size is too large");
+		return bd_fail(err, -EINVAL, "The requested file size is too large");
 	out->required = out->fully_allocated = size + luks_area_len(&how.spec);
 	return 0;
 }

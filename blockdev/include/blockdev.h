@@ -103,6 +103,7 @@ bool bd_can_compress(const struct bd_node *node);
 uint32_t bd_request_align(const struct bd_node *node); /* bytes, 1 or 512..4096 */
 /* All bytes read as zero right after creation: convert need not write zeros. */
 bool bd_zero_init(const struct bd_node *node);
+bool bd_encrypted(const struct bd_node *node);         /* guest data are cipher text */
 /* Resize the guest disk.  @prealloc: "off", "metadata", "falloc", "full".  Blocks. */
 int bd_resize(struct bd_node *node, uint64_t size, const char *prealloc, bool shrink,
 	      struct bd_error *err);

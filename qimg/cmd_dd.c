@@ -242,7 +242,9 @@ static int run_dd(const struct words *words, const struct dd_values *values, con
 	if (!dd.src)
 		goto out;
 	find_range(&dd);
-	if (words->out)
+	if (image_check_cut(dd.src, dd.pos, dd.end))
+		status = 1;
+	else if (words->out)
 		status = to_image(queue, &dd, format);
 	else
 		status = stream_range(dd.src, dd.pos, dd.end, STDOUT_FILENO);

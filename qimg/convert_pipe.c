@@ -41,38 +41,13 @@ static bool is_plain(const struct convert *convert)
 	       (!values->options || !*values->options);
 }
 
-/* A layer of a source that was cut off must not pass as zeros. */
-static int check_cut(struct bd_node *node)
-{
-	struct bd_extent ext[64];
-	uint64_t off = 0;
-
-	while (off < bd_size(node)) {
-		int nr = bd_map(node, off, bd_size(node) - off, ext, 64);
-
-		for (int i = 0; i < nr; i++) {
-			if (ext[i].flags & BD_EXTENT_CUT) {
-				nr = -EIO;
-				off = ext[i].guest_off;
-			}
-		}
-		if (nr <= 0) {
-			report_error("error while reading at byte %llu: %s",
-				     (unsigned long long)off, strerror(nr ? -nr : EIO));
-			return 1;
-		}
-		off = ext[nr - 1].guest_off + ext[nr - 1].len;
-	}
-	return 0;
-}
-
 /* The raw bytes, zeros written out, one source after the other. */
 static int send_raw(struct convert *convert, int fd)
 {
 	int status = 0;
 
 	for (unsigned i = 0; i < convert->nr_src && !status; i++)
-		status = check_cut(convert->src[i]);
+		status = image_check_cut(convert->src[i], 0, bd_size(convert->src[i]));
 	for (unsigned i = 0; i < convert->nr_src && !status; i++) {
 		uint64_t size = bd_size(convert->src[i]);
 

@@ -2,6 +2,7 @@
 /* Opens and closes images for the commands; prints what can be said with -o. */
 #include "qimg/image.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,29 @@ struct bd_node *image_open(struct bd_queue *queue, const char *name,
 		report_failure(&err, "Could not open '%s': ", name);
 	bd_opts_free(opts);
 	return node;
+}
+
+int image_check_cut(struct bd_node *node, uint64_t off, uint64_t end)
+{
+	struct bd_extent ext[64];
+
+	while (off < end) {
+		int nr = bd_map(node, off, end - off, ext, 64);
+
+		for (int i = 0; i < nr; i++) {
+			if (ext[i].flags & BD_EXTENT_CUT) {
+				nr = -EIO;
+				off = ext[i].guest_off;
+			}
+		}
+		if (nr <= 0) {
+			report_error("error while reading at byte %llu: %s",
+				     (unsigned long long)off, strerror(nr ? -nr : EIO));
+			return 1;
+		}
+		off = ext[nr - 1].guest_off + ext[nr - 1].len;
+	}
+	return 0;
 }
 
 int image_close(struct bd_node *node)

@@ -21,6 +21,11 @@ struct bd_queue *image_queue(unsigned depth);
  */
 struct bd_node *image_open(struct bd_queue *queue, const char *name,
 			   const struct image_values *image, unsigned flags, const char *what);
+/*
+ * A file of @node's chain that was cut: do clusters of guest bytes [off, end) lie behind its end?
+ * They would pass as zeros.  Reported, and 1.
+ */
+int image_check_cut(struct bd_node *node, uint64_t off, uint64_t end);
 /* Close @node; an error of a late write is reported.  0 or 1. */
 int image_close(struct bd_node *node);
 /* Do -f and --image-opts contradict each other?  Then reported and true. */

@@ -63,17 +63,22 @@ static int read_layer(struct bd_node *node, uint64_t off, uint8_t *buf, uint64_t
 	return ret < 0 ? bd_fail(err, ret, "error while reading from %s backing file", which) : 0;
 }
 
-/* Does a chain read as zeros at @off?  *len is cut to where that is the same. */
-static bool zero_there(struct bd_node *node, uint64_t off, uint64_t *len)
+/*
+ * Does a chain read as zeros at @off?  *len is cut to where that is the same.  -EIO: its file ends
+ * before that place.
+ */
+static int zero_there(struct bd_node *node, uint64_t off, uint64_t *len)
 {
 	struct bd_extent ext;
 
 	if (!node || off >= node->size)
-		return true;
+		return 1;
 	*len = min_u64(*len, node->size - off);
 	if (bd_map(node, off, *len, &ext, 1) < 1)
-		return false;
+		return 0;
 	*len = min_u64(*len, ext.len);
+	if (ext.flags & BD_EXTENT_CUT)
+		return -EIO;
 	return ext.kind <= BD_ZERO || ext.flags & BD_EXTENT_SPARSE;
 }
 
@@ -168,6 +173,7 @@ static int copy_piece(struct rebase *rb, uint64_t off, uint64_t len, struct bd_e
 static int wanted(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_error *err)
 {
 	struct bd_extent ext;
+	bool zeros = false;
 	int ret = bd_map_above(rb->args->node, rb->old, off, *len, &ext, 1);
 
 	if (ret < 0)
@@ -185,7 +191,12 @@ static int wanted(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_erro
 		*len = min_u64(*len, ext.len);
 		return ext.kind != BD_UNALLOCATED;
 	}
-	return !(zero_there(rb->old, off, len) && zero_there(rb->new, off, len));
+	ret = zero_there(rb->old, off, len);
+	if (ret >= 0)
+		zeros = ret && zero_there(rb->new, off, len) == 1;
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "error while reading from old backing file");
+	return !zeros;
 }
 
 static int copy_differences(struct rebase *rb, struct bd_error *err)

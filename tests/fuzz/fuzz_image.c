@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a qcow2 image: open, map, read and check it; change and mend a copy. */
+/*
+ * Any bytes as a qcow2 image: open, map, read and check it; change and mend a copy.  Images with AES
+ * get their key.  Of LUKS only the header is looked at: a key would cost its rounds.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,7 @@
 #include "blockdev/include/blockdev.h"
 #include "blockdev/include/check.h"
 #include "blockdev/include/info.h"
+#include "blockdev/include/secret.h"
 
 enum { READ_BYTES = 1 << 16, READS = 32, EXTENTS = 16, MAPS = 64 };
 
@@ -16,10 +20,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t buf[READ_BYTES];
 
+enum { CRYPT_METHOD = 35, AES = 1 }; /* the lowest byte of that field in a qcow2 header */
+
 static void no_report(const char *line, void *user)
 {
 	(void)line;
 	(void)user;
+}
+
+/* The options of an image with AES. */
+static struct bd_opts *key_options(void)
+{
+	static struct bd_opts *opts;
+	struct bd_opts *secret;
+
+	if (opts)
+		return opts;
+	opts = bd_opts_new();
+	secret = bd_opts_new();
+	if (!opts || !secret || bd_opts_set(opts, "encrypt.key-secret", "k") < 0 ||
+	    bd_opts_set(secret, "id", "k") < 0 || bd_opts_set(secret, "data", "pass") < 0 ||
+	    bd_secret_add(secret, NULL) < 0)
+		abort();
+	bd_opts_free(secret);
+	return opts;
 }
 
 /* One queue for all runs.  Nothing waits for a kernel here, and runs repeat exactly. */
@@ -44,16 +68,19 @@ static int image_fd(const uint8_t *data, size_t size)
 	return fd;
 }
 
-static struct bd_node *image_open(int fd, unsigned flags)
+static struct bd_node *image_open(int fd, const char *format, unsigned flags)
 {
 	char name[64];
-	struct bd_open_args args = { .filename = name, .format = "qcow2",
+	struct bd_open_args args = { .filename = name, .format = format,
 				     .flags = flags | BD_O_NO_FOLLOW | BD_O_NO_BACKING };
+	uint8_t method = 0;
 	struct bd_error err = { 0 };
 	struct bd_node *node = NULL;
 	int ret;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (pread(fd, &method, 1, CRYPT_METHOD) == 1 && method == AES)
+		args.opts = key_options();
 	ret = bd_open(the_queue(), &args, &node, &err);
 	/* A failure has a text, and no node. */
 	if ((ret < 0) != (node == NULL) || (ret < 0 && !err.msg[0]))
@@ -101,7 +128,7 @@ static void look(struct bd_node *node)
 
 static void check(int fd, unsigned fix)
 {
-	struct bd_node *node = image_open(fd, BD_O_CHECK | (fix ? BD_O_RDWR : 0));
+	struct bd_node *node = image_open(fd, "qcow2", BD_O_CHECK | (fix ? BD_O_RDWR : 0));
 	struct bd_check result = { .report = no_report };
 
 	if (!node)
@@ -112,7 +139,7 @@ static void check(int fd, unsigned fix)
 
 static void change(int fd, const uint8_t *data, size_t size)
 {
-	struct bd_node *node = image_open(fd, BD_O_RDWR | BD_O_RESIZE | BD_O_UNMAP);
+	struct bd_node *node = image_open(fd, "qcow2", BD_O_RDWR | BD_O_RESIZE | BD_O_UNMAP);
 	uint64_t disk;
 
 	if (!node)
@@ -145,11 +172,26 @@ static void change(int fd, const uint8_t *data, size_t size)
 	bd_close(node);
 }
 
+/* What can be said of it without its data. */
+static void describe(int fd, const char *format)
+{
+	struct bd_node *node = image_open(fd, format, BD_O_NO_IO);
+	struct bd_info info = { 0 };
+
+	if (!node)
+		return;
+	if (bd_info_get(node, &info, NULL) == 0)
+		bd_info_clear(&info);
+	bd_close(node);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = image_fd(data, size), copy = image_fd(data, size);
-	struct bd_node *node = image_open(fd, 0);
+	struct bd_node *node = image_open(fd, "qcow2", 0);
 
+	describe(fd, "qcow2");
+	describe(fd, "luks");
 	if (node) {
 		look(node);
 		bd_close(node);

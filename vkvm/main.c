@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "vkvm/boot/acpi.h"
 #include "vkvm/boot/firmware.h"
 #include "vkvm/boot/kernel.h"
 #include "vkvm/control/control.h"
@@ -19,6 +20,7 @@ struct parts {
 	struct options options;
 	struct machine machine;
 	struct platform platform;
+	struct power power;
 	struct serial serial;
 	int serial_fd;               /* output of COM1; -1: nowhere */
 	struct fw_cfg fw_cfg;
@@ -123,6 +125,8 @@ static int wire_boot(struct parts *parts, struct bd_error *err)
 	}
 	if (fw_cfg_init(&parts->fw_cfg, &parts->machine) < 0)
 		return bd_fail(err, -ENOMEM, "Out of memory");
+	if (acpi_tell(&parts->machine, &parts->fw_cfg) < 0)
+		return bd_fail(err, -ENOMEM, "Out of memory");
 	boot_order(parts, order, sizeof(order));
 	return firmware_load(&parts->firmware, &parts->machine, &parts->fw_cfg,
 			     options->bios, order, err);
@@ -145,6 +149,8 @@ static int wire(struct parts *parts, struct bd_error *err)
 			return ret;
 	}
 	platform_init(&parts->platform, m, log_fd, options->debug_port);
+	if (power_init(&parts->power, m) < 0)
+		return bd_fail(err, -ENOSPC, "Could not connect the power button");
 	ret = wire_serial(parts, err);
 	if (ret < 0)
 		return ret;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "vkvm/boot/acpi.h"
 #include "vkvm/report.h"
 
 static int map_file(const char *path, const char *what, struct kernel_file *file,
@@ -76,6 +77,7 @@ static void reset(void *arg)
 	int ret;
 
 	pci_assign(kernel->bus, VM_PCI_END);
+	kernel->rsdp = acpi_place(kernel->machine);
 	ret = place(kernel, &err);
 	if (ret == 0)
 		ret = kernel->image.pvh ? kernel_enter_pvh(kernel) : kernel_enter_long(kernel);

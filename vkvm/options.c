@@ -81,7 +81,9 @@ static int parse_device(struct options *options, const char *arg, struct bd_erro
 
 	if ((len == 14 && !strncmp(arg, "virtio-blk-pci", len)) ||
 	    (len == 10 && !strncmp(arg, "virtio-blk", len)))
-		return drives_add_device(&options->drives, keys, err);
+		return drives_add_device(&options->drives, keys, false, err);
+	if (len == 17 && !strncmp(arg, "virtio-blk-device", len))
+		return drives_add_device(&options->drives, keys, true, err);
 	if (len == 14 && !strncmp(arg, "isa-debug-exit", len))
 		return parse_debug_exit(options, keys, err);
 	if (len == 14 && !strncmp(arg, "virtio-rng-pci", len))

@@ -79,20 +79,33 @@ static void open_all(void *arg)
 {
 	struct open_call *call = arg;
 
-	for (unsigned i = 0; i < call->disks->nr && call->ret == 0; i++)
-		call->ret = open_unit(call->disks, &call->disks->units[i], call->err);
+	struct disks *disks = call->disks;
+
+	for (unsigned i = 0; i < disks->nr && call->ret == 0; i++)
+		call->ret = open_unit(disks, &disks->units[i], call->err);
+	if (call->ret < 0)
+		return;
+	disks->rng.dev.thread = &disks->iot.thread;
+	call->ret = virtio_rng_open(&disks->rng, disks->iot.queue, &disks->machine->vm.mem);
+	if (call->ret < 0)
+		bd_fail_errno(call->err, call->ret, "Could not set up the random numbers");
 }
 
 static int plug_all(struct disks *disks, struct pci_bus *bus, struct bd_error *err)
 {
+	virtio_mmio_init(disks->mmio, disks->machine);
 	for (unsigned i = 0; i < disks->nr; i++) {
 		struct disk_unit *unit = &disks->units[i];
 
-		if (virtio_pci_init(&unit->pci, bus, &unit->blk.dev) < 0)
+		int ret = unit->drive->mmio ?
+			  virtio_mmio_add(disks->mmio, disks->machine, &unit->blk.dev) :
+			  virtio_pci_init(&unit->pci, bus, &unit->blk.dev);
+
+		if (ret < 0)
 			return bd_fail(err, -ENOSPC, "No room for disk '%s'", unit->disk.id);
 		unit->plugged = true;
 	}
-	return 0;
+	return virtio_pci_init(&disks->rng_pci, bus, &disks->rng.dev);
 }
 
 /* The engine's pool has room for every ring at once, as far as it goes. */
@@ -168,6 +181,9 @@ static void close_all(void *arg)
 	struct open_call *call = arg;
 	struct disks *disks = call->disks;
 
+	if (disks->rng.dev.started)
+		virtio_reset(&disks->rng.dev);
+	virtio_rng_close(&disks->rng);
 	/* Hooks belong to the devices that go. */
 	disks->iot.nr_hooks = 0;
 	for (unsigned i = 0; i < disks->nr; i++) {
@@ -198,6 +214,7 @@ int disks_close(struct disks *disks)
 	iothread_stop(&disks->iot);
 	for (unsigned i = 0; i < disks->nr; i++)
 		virtio_pci_clear(&disks->units[i].pci);
+	virtio_pci_clear(&disks->rng_pci);
 	free(disks->units);
 	disks->units = NULL;
 	disks->nr = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* All disks of the machine: their images, devices and the thread they live on. */
+/* All virtio devices of the machine, with the disks' images, on the I/O thread. */
 #ifndef VKVM_DISKS_H
 #define VKVM_DISKS_H
 
 #include "vkvm/block/drive.h"
 #include "vkvm/block/iothread.h"
 #include "vkvm/virtio/virtio_blk.h"
+#include "vkvm/virtio/virtio_mmio.h"
 #include "vkvm/virtio/virtio_pci.h"
+#include "vkvm/virtio/virtio_rng.h"
 
 struct disk_unit {
 	struct disk disk;
@@ -21,6 +23,9 @@ struct disks {
 	struct machine *machine;
 	struct disk_unit *units;
 	unsigned nr;
+	struct virtio_mmio mmio[VIRTIO_MMIO_SLOTS];
+	struct virtio_rng rng;
+	struct virtio_pci rng_pci;
 };
 
 /* Start the I/O thread, open all images and put the devices on @bus. */

@@ -276,7 +276,7 @@ static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_erro
 	return 0;
 }
 
-int drives_add_device(struct drives *drives, const char *keys, struct bd_error *err)
+int drives_add_device(struct drives *drives, const char *keys, bool mmio, struct bd_error *err)
 {
 	struct bd_opts *opts = bd_opts_new();
 	struct drive *drive = NULL;
@@ -295,6 +295,7 @@ int drives_add_device(struct drives *drives, const char *keys, struct bd_error *
 			      name);
 	if (ret == 0) {
 		drive->has_device = true;
+		drive->mmio = mmio;
 		ret = take_device(drive, opts, err);
 	}
 	free(name);

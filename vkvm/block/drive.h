@@ -18,6 +18,7 @@ struct drive {
 	bool is_node;                /* a -blockdev, which is no disk by itself */
 	bool wants_device;           /* if=none: a -device makes it a disk */
 	bool has_device;
+	bool mmio;                   /* that device is not on PCI */
 	enum disk_policy read_error, write_error;
 	unsigned nr_queues, queue_size;
 	uint32_t block_size;         /* bytes */
@@ -37,8 +38,8 @@ int drives_add_file(struct drives *drives, const char *name, int index, struct b
 int drives_add(struct drives *drives, const char *text, struct bd_error *err);
 /* -blockdev, as key=value or JSON. */
 int drives_add_node(struct drives *drives, const char *text, struct bd_error *err);
-/* -device virtio-blk-pci,drive=... without its first word. */
-int drives_add_device(struct drives *drives, const char *keys, struct bd_error *err);
+/* -device virtio-blk-pci,drive=... without its first word; @mmio: virtio-blk-device. */
+int drives_add_device(struct drives *drives, const char *keys, bool mmio, struct bd_error *err);
 /* After the last option: disks come in order; names for those that have none. */
 int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err);
 void drives_clear(struct drives *drives);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ACPI tables, in one block: with addresses for a kernel, or as files that firmware puts together. */
+/* ACPI tables in one block: with addresses for a kernel, or as files for firmware. */
 #include "vkvm/boot/acpi.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ enum {
 
 /* All tables but the root pointer, and what firmware must fix in them. */
 struct tables {
-	uint8_t data[16384];
+	uint8_t data[4096];
 	uint32_t len;
 	struct {
 		uint32_t off, len;
@@ -118,14 +118,12 @@ static uint32_t add_madt(struct tables *t, unsigned nr_cpus)
 
 static void build(struct tables *t, const struct machine *m, uint64_t base)
 {
-	struct aml aml = {0};
 	uint32_t dsdt, fadt, madt;
 
 	memset(t, 0, sizeof(*t));
 	t->base = base;
-	dsdt_write(&aml);
-	dsdt = begin(t, "DSDT", 2, HEADER_LEN + (uint32_t)aml.len);
-	memcpy(t->data + dsdt + HEADER_LEN, aml.data, aml.len);
+	dsdt = begin(t, "DSDT", 2, HEADER_LEN + sizeof(dsdt_code));
+	memcpy(t->data + dsdt + HEADER_LEN, dsdt_code, sizeof(dsdt_code));
 	fadt = add_fadt(t, dsdt);
 	madt = add_madt(t, m->nr_cpus);
 	t->xsdt = begin(t, "XSDT", 1, HEADER_LEN + 16);

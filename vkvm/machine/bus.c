@@ -13,21 +13,21 @@ void bus_add(struct bus *bus, uint64_t base, uint64_t len, bus_handler *handler,
 
 void bus_access(const struct bus *bus, uint64_t address, void *data, unsigned len, bool write)
 {
+	const struct bus_range *range = &bus->rest;
 	struct bus_access access = { .len = len, .write = write };
 
 	if (write)
 		memcpy(&access.value, data, len);
 	else
 		memset(&access.value, 0xff, len);
-	for (unsigned i = 0; i < bus->nr; i++) {
-		const struct bus_range *range = &bus->ranges[i];
-
-		if (address < range->base || address - range->base >= range->len)
-			continue;
-		access.off = address - range->base;
-		range->handler(range->device, &access);
-		break;
+	for (unsigned i = 0; i < bus->nr && range == &bus->rest; i++) {
+		if (address >= bus->ranges[i].base &&
+		    address - bus->ranges[i].base < bus->ranges[i].len)
+			range = &bus->ranges[i];
 	}
+	access.off = address - range->base;
+	if (range->handler)
+		range->handler(range->device, &access);
 	if (!write)
 		memcpy(data, &access.value, len);
 }

@@ -18,13 +18,16 @@ struct bus_access {
 
 typedef void bus_handler(void *device, struct bus_access *access);
 
+struct bus_range {
+	uint64_t base, len;
+	bus_handler *handler;        /* NULL: nobody */
+	void *device;
+};
+
 struct bus {
-	struct bus_range {
-		uint64_t base, len;
-		bus_handler *handler;
-		void *device;
-	} ranges[BUS_MAX_RANGES];
+	struct bus_range ranges[BUS_MAX_RANGES];
 	unsigned nr;
+	struct bus_range rest;       /* asked where no other answers */
 };
 
 /* @len addresses from @base are @device's; an earlier range wins where two overlap. */

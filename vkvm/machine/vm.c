@@ -179,12 +179,17 @@ int vm_msi_route(struct vm *vm, unsigned gsi, uint64_t address, uint32_t data)
 	return ret;
 }
 
-int vm_doorbell(struct vm *vm, uint64_t gpa, int fd, bool on)
+int vm_doorbell(struct vm *vm, uint64_t gpa, int64_t value, int fd, bool on)
 {
 	struct kvm_ioeventfd event = {
 		.addr = gpa, .fd = fd, .flags = on ? 0 : KVM_IOEVENTFD_FLAG_DEASSIGN,
 	};
 
+	if (value != VM_ANY_VALUE) {
+		event.len = 4;
+		event.datamatch = (uint64_t)value;
+		event.flags |= KVM_IOEVENTFD_FLAG_DATAMATCH;
+	}
 	return ioctl(vm->fd, KVM_IOEVENTFD, &event) < 0 ? -errno : 0;
 }
 

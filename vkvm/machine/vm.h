@@ -52,7 +52,8 @@ int vm_irqfd(struct vm *vm, unsigned gsi, int fd);
 int vm_msi_alloc(struct vm *vm);
 /* What message @gsi is. */
 int vm_msi_route(struct vm *vm, unsigned gsi, uint64_t address, uint32_t data);
-/* From now on (or, not @on, no longer) a write to @gpa signals @fd. */
-int vm_doorbell(struct vm *vm, uint64_t gpa, int fd, bool on);
+/* From now on (or, not @on, no longer) a write of the word @value to @gpa signals @fd. */
+int vm_doorbell(struct vm *vm, uint64_t gpa, int64_t value, int fd, bool on);
+#define VM_ANY_VALUE (-1) /* of any size, too */
 
 #endif

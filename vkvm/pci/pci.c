@@ -203,6 +203,6 @@ void pci_bus_init(struct pci_bus *bus, struct machine *m)
 	pci_put(&bus->host, PCI_SUBSYSTEM_ID, HOST_SUBSYSTEM, 2);
 	pci_add(bus, &bus->host);
 	bus_add(&m->ports, 0xcf8, 8, access_ports, bus);
-	bus_add(&m->mmio, 0, UINT64_MAX, access_windows, bus);
+	m->mmio.rest = (struct bus_range){ 0, UINT64_MAX, access_windows, bus };
 	machine_on_reset(m, reset, bus);
 }

@@ -4,18 +4,40 @@
 
 #include <linux/virtio_config.h>
 #include <string.h>
-#include <unistd.h>
 
-void virtio_init(struct virtio_device *dev, const struct memory *mem, unsigned nr_queues,
-		 uint16_t size)
+static void kicked(void *user)
 {
-	dev->nr_queues = nr_queues;
-	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++) {
-		dev->queues[i].mem = mem;
-		dev->queues[i].max_size = size;
-		virtqueue_reset(&dev->queues[i]);
-		dev->kick_fds[i] = -1;
+	const struct virtio_kick *kick = user;
+
+	kick->dev->kind->kick(kick->dev, kick->queue);
+}
+
+int virtio_init(struct virtio_device *dev, const struct memory *mem, struct bd_queue *io,
+		unsigned nr_queues, uint16_t size)
+{
+	for (; dev->nr_queues < nr_queues; dev->nr_queues++) {
+		struct virtqueue *vq = &dev->queues[dev->nr_queues];
+		struct virtio_kick *kick = &dev->kicks[dev->nr_queues];
+		int ret = bd_notifier_new(io, kicked, kick, &kick->notifier);
+
+		if (ret < 0) {
+			virtio_clear(dev);
+			return ret;
+		}
+		kick->dev = dev;
+		kick->queue = dev->nr_queues;
+		vq->mem = mem;
+		vq->max_size = size;
+		virtqueue_reset(vq);
 	}
+	return 0;
+}
+
+void virtio_clear(struct virtio_device *dev)
+{
+	for (unsigned i = 0; i < dev->nr_queues; i++)
+		bd_notifier_free(dev->kicks[i].notifier);
+	dev->nr_queues = 0;
 }
 
 uint8_t virtio_status(const struct virtio_device *dev)
@@ -113,12 +135,21 @@ struct virtqueue *virtio_queue_setup(struct virtio_device *dev, unsigned queue)
 
 void virtio_doorbell(const struct virtio_device *dev, unsigned queue)
 {
-	const uint64_t one = 1;
+	if (queue < dev->nr_queues)
+		bd_notifier_signal(dev->kicks[queue].notifier);
+}
 
-	/* A full counter says the same. */
-	if (queue < dev->nr_queues && dev->kick_fds[queue] >= 0 &&
-	    write(dev->kick_fds[queue], &one, sizeof(one)) < 0)
-		return;
+int virtio_kick_fd(const struct virtio_device *dev, unsigned queue)
+{
+	return bd_notifier_fd(dev->kicks[queue].notifier);
+}
+
+void virtio_set_half(uint64_t *address, bool high, uint64_t value)
+{
+	if (high)
+		*address = (*address & 0xffffffff) | value << 32;
+	else
+		*address = (*address & ~0xffffffffull) | (value & 0xffffffff);
 }
 
 void virtio_read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len)

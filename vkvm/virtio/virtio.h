@@ -9,6 +9,7 @@
 #ifndef VKVM_VIRTIO_H
 #define VKVM_VIRTIO_H
 
+#include "blockdev/include/notifier.h"
 #include "vkvm/virtio/virtqueue.h"
 
 enum { VIRTIO_MAX_QUEUES = 16 };
@@ -53,13 +54,22 @@ struct virtio_device {
 	struct virtqueue queues[VIRTIO_MAX_QUEUES];
 	struct virtio_irq *irq;      /* the transport's */
 	struct virtio_thread *thread;
-	/* eventfd of each queue's doorbell, on which the device's thread waits */
-	int kick_fds[VIRTIO_MAX_QUEUES];
+	/* each queue's doorbell, which runs kind->kick on the device's thread */
+	struct virtio_kick {
+		struct bd_notifier *notifier;
+		struct virtio_device *dev;
+		unsigned queue;
+	} kicks[VIRTIO_MAX_QUEUES];
 };
 
-/* Prepare @dev's common part: @nr_queues queues of up to @size descriptors. */
-void virtio_init(struct virtio_device *dev, const struct memory *mem, unsigned nr_queues,
-		 uint16_t size);
+/*
+ * Prepare @dev's common part: @nr_queues queues of up to @size descriptors, with doorbells on
+ * @io.  On the device's thread.  -EMFILE, -ENOMEM.
+ */
+int virtio_init(struct virtio_device *dev, const struct memory *mem, struct bd_queue *io,
+		unsigned nr_queues, uint16_t size);
+/* Free the doorbells.  On the device's thread, at top level. */
+void virtio_clear(struct virtio_device *dev);
 
 /* --- for transports ---------------------------------------------------------------------- */
 
@@ -80,6 +90,10 @@ void virtio_ack(struct virtio_device *dev, uint32_t word, uint32_t bits);
 struct virtqueue *virtio_queue_setup(struct virtio_device *dev, unsigned queue);
 /* A doorbell that reached a register instead of the eventfd. */
 void virtio_doorbell(const struct virtio_device *dev, unsigned queue);
+/* The eventfd of a queue's doorbell. */
+int virtio_kick_fd(const struct virtio_device *dev, unsigned queue);
+/* Set the lower or the higher half of an address. */
+void virtio_set_half(uint64_t *address, bool high, uint64_t value);
 /* Any access to the configuration space; what lies outside reads as 0 and is not written. */
 void virtio_read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len);
 void virtio_write_config(struct virtio_device *dev, unsigned off, const void *buf, unsigned len);

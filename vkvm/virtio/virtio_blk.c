@@ -108,7 +108,7 @@ static void take_all(struct virtio_blk *blk, unsigned queue)
 		more = virtqueue_want_kicks(vq, true);
 	} while (more && taken < vq->size && !blk->starved);
 	if (more && !blk->starved)
-		bd_notifier_signal(blk->kicks[queue]);
+		virtio_doorbell(&blk->dev, queue);
 	if (taken > blk->disk->stats.max_batch)
 		blk->disk->stats.max_batch = taken;
 }
@@ -117,13 +117,6 @@ static void kick(struct virtio_device *dev, unsigned queue)
 {
 	blk_of(dev)->disk->stats.kicks++;
 	take_all(blk_of(dev), queue);
-}
-
-static void kicked(void *user)
-{
-	struct blk_kick *arg = user;
-
-	kick(&arg->blk->dev, arg->queue);
 }
 
 static void take_every_ring(struct virtio_blk *blk)
@@ -215,32 +208,21 @@ static const struct virtio_kind blk_kind = {
 int virtio_blk_open(struct virtio_blk *blk, struct disk *disk, const struct memory *mem,
 		    unsigned nr_queues, uint16_t size)
 {
-	int ret;
+	int ret = virtio_init(&blk->dev, mem, disk->queue, nr_queues, size);
 
+	if (ret < 0)
+		return ret;
 	blk->disk = disk;
 	blk->parked_end = &blk->parked;
 	blk->dev.kind = &blk_kind;
 	blk->dev.name = disk->id;
-	virtio_init(&blk->dev, mem, nr_queues, size);
 	blk->dev.offered = features(blk);
 	fill_config(blk);
-	for (unsigned i = 0; i < nr_queues; i++) {
-		blk->kick_args[i] = (struct blk_kick){ blk, i };
-		ret = bd_notifier_new(disk->queue, kicked, &blk->kick_args[i], &blk->kicks[i]);
-		if (ret < 0) {
-			virtio_blk_close(blk);
-			return ret;
-		}
-		blk->dev.kick_fds[i] = bd_notifier_fd(blk->kicks[i]);
-	}
 	return 0;
 }
 
 void virtio_blk_close(struct virtio_blk *blk)
 {
-	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++) {
-		bd_notifier_free(blk->kicks[i]);
-		blk->kicks[i] = NULL;
-	}
+	virtio_clear(&blk->dev);
 	blk_free_requests(blk);
 }

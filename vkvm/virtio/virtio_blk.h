@@ -5,7 +5,6 @@
 
 #include <linux/virtio_blk.h>
 
-#include "blockdev/include/notifier.h"
 #include "vkvm/block/disk.h"
 #include "vkvm/virtio/virtio.h"
 
@@ -21,11 +20,6 @@ struct virtio_blk {
 	struct virtio_device dev;    /* first member: blk_of() */
 	struct disk *disk;
 	struct virtio_blk_config config; /* little endian; capacity and wce are atomic */
-	struct bd_notifier *kicks[VIRTIO_MAX_QUEUES];
-	struct blk_kick {
-		struct virtio_blk *blk;
-		unsigned queue;
-	} kick_args[VIRTIO_MAX_QUEUES];
 	struct blk_request *free;    /* requests not in use */
 	struct blk_request *parked, **parked_end; /* failed, to be tried again; in order */
 	unsigned in_flight;          /* given to the engine */

@@ -52,12 +52,12 @@ static void move_doorbells(struct virtio_pci *vp)
 		return;
 	for (unsigned i = 0; i < vp->dev->nr_queues; i++) {
 		uint64_t at = VIRTIO_PCI_NOTIFY_STEP * i;
-		int fd = vp->dev->kick_fds[i];
+		int fd = virtio_kick_fd(vp->dev, i);
 
 		if (vp->doorbells)
-			vm_doorbell(vm, vp->doorbells + at, fd, false);
+			vm_doorbell(vm, vp->doorbells + at, VM_ANY_VALUE, fd, false);
 		/* Not fatal: the write then arrives as an ordinary one. */
-		if (to && vm_doorbell(vm, to + at, fd, true) < 0)
+		if (to && vm_doorbell(vm, to + at, VM_ANY_VALUE, fd, true) < 0)
 			report_warning("%s: slow doorbell", vp->pci.name);
 	}
 	vp->doorbells = to;

@@ -22,7 +22,7 @@ struct virtio_pci {
 	int slot;
 };
 
-/* Put @dev on the bus; needs its kick_fds.  -ENOSPC. */
+/* Put @dev on the bus.  -ENOSPC. */
 int virtio_pci_init(struct virtio_pci *vp, struct pci_bus *bus, struct virtio_device *dev);
 void virtio_pci_clear(struct virtio_pci *vp);
 

@@ -62,14 +62,6 @@ static uint64_t read_common(struct virtio_pci *vp, uint64_t reg)
 	}
 }
 
-static void set_half(uint64_t *address, bool high, uint64_t value)
-{
-	if (high)
-		*address = (*address & 0xffffffff) | value << 32;
-	else
-		*address = (*address & ~0xffffffffull) | (value & 0xffffffff);
-}
-
 static void write_queue(struct virtio_pci *vp, uint64_t reg, uint64_t value)
 {
 	struct virtqueue *vq = virtio_queue_setup(vp->dev, vp->queue);
@@ -87,15 +79,15 @@ static void write_queue(struct virtio_pci *vp, uint64_t reg, uint64_t value)
 		break;
 	case VIRTIO_PCI_COMMON_Q_DESCLO:
 	case VIRTIO_PCI_COMMON_Q_DESCHI:
-		set_half(&vq->desc_gpa, reg == VIRTIO_PCI_COMMON_Q_DESCHI, value);
+		virtio_set_half(&vq->desc_gpa, reg == VIRTIO_PCI_COMMON_Q_DESCHI, value);
 		break;
 	case VIRTIO_PCI_COMMON_Q_AVAILLO:
 	case VIRTIO_PCI_COMMON_Q_AVAILHI:
-		set_half(&vq->avail_gpa, reg == VIRTIO_PCI_COMMON_Q_AVAILHI, value);
+		virtio_set_half(&vq->avail_gpa, reg == VIRTIO_PCI_COMMON_Q_AVAILHI, value);
 		break;
 	case VIRTIO_PCI_COMMON_Q_USEDLO:
 	case VIRTIO_PCI_COMMON_Q_USEDHI:
-		set_half(&vq->used_gpa, reg == VIRTIO_PCI_COMMON_Q_USEDHI, value);
+		virtio_set_half(&vq->used_gpa, reg == VIRTIO_PCI_COMMON_Q_USEDHI, value);
 		break;
 	}
 }

@@ -17,6 +17,8 @@ struct bench_values {
 	const char *count, *depth, *offset, *size, *step, *pattern, *flush_interval, *aio;
 	const char *mix, *seed, *time, *output;
 	const char *l2_size, *l2_entry, *l2_file, *refcount_size, *cache_size, *clean;
+	const char *batch;
+	bool no_l2_cache, no_extents;
 	bool write, no_drain, native, quiet, random, latency, stats;
 };
 
@@ -61,6 +63,12 @@ static const struct opt bench_opts[] = {
 	{ NULL, "cache-size", NULL, OPT_TEXT, FIELD(cache_size), "SIZE", "both caches" },
 	{ NULL, "cache-clean-interval", NULL, OPT_TEXT, FIELD(clean), "SECONDS",
 	  "give tables unused for so long back" },
+	{ NULL, "batch", NULL, OPT_TEXT, FIELD(batch), "N",
+	  "base line: at most N requests in a system call" },
+	{ NULL, "no-l2-cache", NULL, OPT_FLAG, FIELD(no_l2_cache), NULL,
+	  "base line: each request reads its L2 slice" },
+	{ NULL, "no-extents", NULL, OPT_FLAG, FIELD(no_extents), NULL,
+	  "base line: one host operation for each cluster" },
 	{ 0 },
 };
 
@@ -143,6 +151,9 @@ static struct bd_opts *image_options(const struct bench_values *v)
 		{ "l2-cache-size", v->l2_size }, { "l2-cache-entry-size", v->l2_entry },
 		{ "l2-cache-file", v->l2_file }, { "refcount-cache-size", v->refcount_size },
 		{ "cache-size", v->cache_size }, { "cache-clean-interval", v->clean },
+		{ "no-l2-cache", v->no_l2_cache ? "on" : NULL },
+		{ "no-extents", v->no_extents ? "on" : NULL },
+		{ "file.aio-max-batch", v->batch },
 		{ "file.aio", v->native ? "native" : qemu_aio(v->aio) },
 	};
 	struct bd_opts *opts = bd_opts_new();

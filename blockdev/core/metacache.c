@@ -202,6 +202,7 @@ static void loaded(struct io_op *op)
 	}
 	slot->state = SLOT_READY;
 	slot->fresh = true;
+	slot->unused = true;
 	list_add_tail(&cache->clean, &slot->lru);
 	bd_queue_wake_all(cache->args.queue, &slot->waiters, 0);
 	bd_queue_wake(cache->args.queue, &slot->settle, 0);
@@ -267,12 +268,30 @@ void metacache_keep(struct meta_slot *slot)
 	cache->stats.file_stores++;
 }
 
+/* Without reuse: the table has served the one it was loaded for, and is loaded again. */
+static bool reload(struct metacache *cache, struct meta_slot *slot, struct bd_wait *wait)
+{
+	if (!cache->args.no_reuse || slot->dirty || slot->writing)
+		return false;
+	if (slot->unused) {
+		slot->unused = false;
+		return false;
+	}
+	cache->stats.misses++;
+	list_del(&slot->lru);
+	list_add_tail(&slot->waiters, &wait->link);
+	load(cache, slot);
+	return true;
+}
+
 static int get(struct metacache *cache, uint64_t off, struct bd_wait *wait, bool new,
 	       struct meta_slot **out)
 {
 	struct meta_slot *slot = find(cache, off);
 	int ret;
 
+	if (slot && slot->state == SLOT_READY && reload(cache, slot, wait))
+		return 0;
 	if (slot && slot->state == SLOT_READY) {
 		cache->stats.hits++;
 		slot->used = true;

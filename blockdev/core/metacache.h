@@ -39,6 +39,7 @@ struct meta_slot {
 	uint8_t state;         /* SLOT_* */
 	bool dirty, writing;
 	bool used;             /* since the last clean-up tick */
+	bool unused;           /* no_reuse: this load has served nobody yet */
 	bool fresh;            /* loaded, but those who asked have not run yet: do not evict */
 	struct metacache *cache;
 	struct meta_chunk *chunk;
@@ -53,6 +54,7 @@ struct metacache_args {
 	uint32_t table_size;       /* bytes of one table: a slice or a cluster */
 	uint32_t max_slots;
 	uint32_t clean_interval;   /* seconds; 0: never */
+	bool no_reuse;             /* each use loads its clean table anew: a bench's base line */
 	const char *load_event;    /* blkdebug event before a load */
 	const char *write_event;   /* blkdebug event before a write-back */
 	/* Called when a dirty table must go before room can be made: start a write-back round. */

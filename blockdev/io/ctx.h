@@ -14,6 +14,7 @@ struct io_ctx {
 	struct link done;       /* finished; done() not yet called */
 	struct link timers;     /* soonest first */
 	unsigned in_engine;     /* operations the engine holds */
+	unsigned max_batch;     /* operations handed to the kernel at a time; 0: all there are */
 	unsigned polls_in_engine;
 	unsigned nr_ops;        /* submitted and not yet done() */
 	uint64_t ops;           /* done() so far */

@@ -2,6 +2,7 @@
 /* Regular files ("file") and block devices ("host_device"). */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,7 +241,7 @@ static int take_options(struct local *local, struct bd_opts *opts, struct bd_err
 {
 	struct io_file *file = &local->file;
 	bool drop_cache = true;
-	uint64_t batch;
+	uint64_t batch = 0;
 	int ret;
 
 	ret = take_aio(opts, file->flags, err);
@@ -250,6 +251,8 @@ static int take_options(struct local *local, struct bd_opts *opts, struct bd_err
 		ret = bd_opts_take_bool(opts, "drop-cache", &drop_cache, err);
 	if (ret == 0)
 		ret = bd_opts_take_number(opts, "aio-max-batch", &batch, NULL, err);
+	if (ret == 0 && batch)
+		file->ctx->max_batch = (unsigned)min_u64(batch, UINT_MAX);
 	if (file->flags & BD_O_FORCE_SHARE && file->flags & BD_O_RDWR && ret == 0)
 		ret = bd_fail(err, -EINVAL, "force-share=on can only be used with "
 			      "read-only images");

@@ -10,8 +10,12 @@
 /* Descriptors waited for at once beside the engine's and the workers'. */
 #define MAX_POLLS 62
 
+static int reap(struct io_ctx *ctx, unsigned wait_min, uint64_t timeout_ns);
+
 static int push_ready(struct io_ctx *ctx)
 {
+	unsigned nr = 0;
+
 	while (!list_empty(&ctx->ready)) {
 		struct io_op *op = container_of(ctx->ready.next, struct io_op, link);
 		int ret;
@@ -25,6 +29,11 @@ static int push_ready(struct io_ctx *ctx)
 		}
 		ctx->in_engine++;
 		ctx->polls_in_engine += op->kind == IO_POLL;
+		if (ctx->max_batch && ++nr % ctx->max_batch == 0) {
+			ret = reap(ctx, 0, 0);
+			if (ret < 0)
+				return ret;
+		}
 	}
 	return 0;
 }

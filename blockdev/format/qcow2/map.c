@@ -10,6 +10,7 @@
 struct builder {
 	struct bd_extent *ext;
 	unsigned nr, max;
+	bool apart;             /* one extent for each cluster: what joining is measured by */
 };
 
 static bool joins(const struct bd_extent *a, const struct bd_extent *b)
@@ -21,7 +22,7 @@ static bool joins(const struct bd_extent *a, const struct bd_extent *b)
 
 static bool add(struct builder *out, const struct bd_extent *ext)
 {
-	if (out->nr && joins(&out->ext[out->nr - 1], ext)) {
+	if (out->nr && !out->apart && joins(&out->ext[out->nr - 1], ext)) {
 		out->ext[out->nr - 1].len += ext->len;
 		return true;
 	}
@@ -151,7 +152,7 @@ int qcow2_map(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent
 	      struct bd_wait *wait)
 {
 	struct qcow2 *q = qcow2_of(node);
-	struct builder out = {.ext = ext, .max = max};
+	struct builder out = {.ext = ext, .max = max, .apart = q->no_extents};
 	uint64_t end = off + len, table;
 
 	while (off < end) {

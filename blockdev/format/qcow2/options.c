@@ -101,7 +101,8 @@ static int take_caches(struct qcow2 *q, struct bd_opts *opts, struct bd_error *e
 		return bd_fail(err, -EINVAL, "Cache clean interval too big");
 	q->cache_clean_interval = (uint32_t)interval;
 	q->l2_cache_file = bd_opts_take(opts, "l2-cache-file");
-	return 0;
+	ret = bd_opts_take_bool(opts, "no-l2-cache", &q->no_l2_cache, err);
+	return ret < 0 ? ret : bd_opts_take_bool(opts, "no-extents", &q->no_extents, err);
 }
 
 int qcow2_options_take(struct qcow2 *q, struct bd_error *err)

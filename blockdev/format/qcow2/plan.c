@@ -71,6 +71,8 @@ static uint64_t reach(const struct qcow2 *q, const struct span *span, int place)
 	uint64_t off = round_down(span->off, q->cluster_size) + q->cluster_size, nr = 1;
 	uint64_t host = qcow2_entry_host(qcow2_entry_get(q, span->slice, idx));
 
+	if (q->no_extents)
+		return 1;
 	for (; off < span->end && idx + nr < in_slice; off += q->cluster_size, nr++) {
 		struct qcow2_entry entry = qcow2_entry_get(q, span->slice, idx + (unsigned)nr);
 

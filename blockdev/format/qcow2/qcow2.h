@@ -97,6 +97,8 @@ struct qcow2 {
 	uint32_t l2_slice_size;       /* bytes */
 	uint32_t cache_clean_interval; /* seconds */
 	char *l2_cache_file;          /* NULL: none */
+	bool no_l2_cache;             /* base line of a bench: each use of a slice reads it */
+	bool no_extents;              /* base line of a bench: a host operation for each cluster */
 
 	struct metacache *l2_cache;   /* slices */
 	struct metacache_file *l2_second; /* slices on disk; NULL: none */

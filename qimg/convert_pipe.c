@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * convert where one end is a pipe.  A pipe as the source has no size: the target grows with it.
- * A pipe as the target takes a raw image at once; the tables of other formats are known only at
- * the end, so such an image is made in an unlinked file first and sent in one go.
+ * A pipe as the target takes a raw image at once, and others if the format can put its tables in
+ * front; where they are known only at the end, as with compression, the image is made in an
+ * unlinked file first and sent in one go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +32,20 @@ bool convert_to_pipe(const struct convert *convert)
 	return !values->target_image_opts && !values->no_create && stream_wanted(convert->name);
 }
 
-/* Nothing but the bytes of the disk is asked for. */
-static bool is_plain(const struct convert *convert)
+/* Nothing is asked for that needs the copy job. */
+static bool asks_little(const struct convert *convert)
 {
 	const struct convert_values *values = convert->values;
 
-	return !strcmp(convert->format, "raw") && !convert->has_backing && !values->compress &&
-	       !values->salvage && !values->verify && !values->rate && !values->bitmaps &&
-	       (!values->options || !*values->options);
+	return !convert->has_backing && !values->compress && !values->salvage &&
+	       !values->verify && !values->rate && !values->bitmaps;
+}
+
+/* Nothing but the bytes of the disk is asked for. */
+static bool is_plain(const struct convert *convert)
+{
+	return !strcmp(convert->format, "raw") && asks_little(convert) &&
+	       (!convert->values->options || !*convert->values->options);
 }
 
 /* The raw bytes, zeros written out, one source after the other. */
@@ -56,6 +63,35 @@ static int send_raw(struct convert *convert, int fd)
 				      fd);
 	}
 	return status;
+}
+
+static int write_pipe(const void *buf, size_t len, void *user)
+{
+	return stream_write(*(const int *)user, buf, len) ? -EPIPE : 0;
+}
+
+/*
+ * An image whose tables are in front, where the format can do that.  0, 1: reported; -1: it
+ * cannot.
+ */
+static int send_stream(struct convert *convert, int fd)
+{
+	struct bd_error err = { 0 };
+	struct bd_stream_args args = {
+		.src = convert->src[0],
+		.format = convert->format,
+		.opts = convert->opts,
+		.write = write_pipe,
+		.user = &fd,
+	};
+	int ret;
+
+	if (convert->nr_src != 1 || !asks_little(convert) || !convert->sparse_size)
+		return -1;
+	ret = bd_stream(&args, &err);
+	if (ret < 0 && ret != -ENOTSUP && ret != -EPIPE)
+		report_failure(&err, "%s", "");
+	return ret == -ENOTSUP ? -1 : ret < 0;
 }
 
 /* A file without a name; -1: reported. */
@@ -118,9 +154,8 @@ int convert_send(struct convert *convert, const char *pipe)
 		report_error("Could not open '%s': %s", name, strerror(errno));
 		return 1;
 	}
-	if (!pipe && is_plain(convert))
-		status = send_raw(convert, fd);
-	else
+	status = pipe ? -1 : is_plain(convert) ? send_raw(convert, fd) : send_stream(convert, fd);
+	if (status < 0)
 		status = send_spooled(convert, pipe, fd);
 	if (close(fd) < 0 && !status) {
 		report_error("Could not close '%s': %s", name, strerror(errno));

@@ -243,3 +243,13 @@ int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_err
 	announce(args, fmt);
 	return run_create(queue, args, fmt, err);
 }
+
+int bd_stream(const struct bd_stream_args *args, struct bd_error *err)
+{
+	const struct bd_format *fmt = bd_format_find(args->format);
+
+	if (!fmt || !fmt->create || !fmt->create->stream)
+		return bd_fail(err, -ENOTSUP, "Format '%s' cannot be written in one go",
+			       args->format);
+	return fmt->create->stream(args, err);
+}

@@ -69,6 +69,8 @@ struct bd_create_ops {
 	/* @opts: complete, size in bytes; *opts is consumed.  Creates and fills the file. */
 	int (*create)(struct bd_queue *queue, const char *filename, struct bd_opts *opts,
 		      struct bd_error *err);
+	/* Optional: write an image front to back; see bd_stream(). */
+	int (*stream)(const struct bd_stream_args *args, struct bd_error *err);
 	int (*resize)(struct bd_node *node, uint64_t size, const char *prealloc, bool shrink,
 		      struct bd_error *err);
 	int (*measure)(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,

@@ -189,6 +189,9 @@ static int wanted(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_erro
 		if (ret < 0)
 			return bd_fail_errno(err, ret, "error while reading image metadata");
 		*len = min_u64(*len, ext.len);
+		if (ext.flags & BD_EXTENT_CUT)
+			return bd_fail_errno(err, -EIO,
+					     "error while reading from old backing file");
 		return ext.kind != BD_UNALLOCATED;
 	}
 	ret = zero_there(rb->old, off, len);

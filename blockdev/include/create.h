@@ -35,6 +35,21 @@ int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_e
 /* The options amend knows; NULL: nothing can be changed, or there is no such format. */
 const struct bd_option *bd_amend_options(const char *format);
 
+struct bd_stream_args {
+	struct bd_node *src;      /* what the image is to hold; read twice */
+	const char *format;
+	const struct bd_opts *opts; /* create options, with the size */
+	/* Takes the next bytes of the image file.  0, or a negative errno that ends it. */
+	int (*write)(const void *buf, size_t len, void *user);
+	void *user;
+};
+
+/*
+ * Write an image from its first byte to its last, into what cannot be sought.  Like: a pipe.
+ * -ENOTSUP: not with this format or these options, nothing has been written.  Blocks.
+ */
+int bd_stream(const struct bd_stream_args *args, struct bd_error *err);
+
 struct bd_measure {
 	uint64_t required;        /* bytes of a file that holds just the data there are */
 	uint64_t fully_allocated; /* bytes once every cluster is written */

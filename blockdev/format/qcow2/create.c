@@ -49,12 +49,9 @@ static int plan_layout(const struct qcow2 *q, struct layout *lay, struct bd_erro
 	return 0;
 }
 
-/* The state that the header encoder takes, for an image that does not exist yet. */
-static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout *lay,
-		    struct bd_error *err)
+int qcow2_new_state(const struct qcow2_new *new, struct qcow2 *q, struct bd_error *err)
 {
 	uint64_t entries;
-	int ret;
 
 	q->version = new->version;
 	q->cluster_size = new->cluster_size;
@@ -78,7 +75,17 @@ static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout 
 	if (entries > QCOW2_LIMIT_L1_BYTES / 8)
 		return bd_fail(err, -EFBIG, "Image size is too large");
 	q->l1_size = (uint32_t)entries;
-	ret = plan_layout(q, lay, err);
+	return 0;
+}
+
+/* The same, with the places of its parts. */
+static int describe(const struct qcow2_new *new, struct qcow2 *q, struct layout *lay,
+		    struct bd_error *err)
+{
+	int ret = qcow2_new_state(new, q, err);
+
+	if (ret == 0)
+		ret = plan_layout(q, lay, err);
 	if (ret < 0)
 		return ret;
 	q->reftable_off = q->cluster_size;

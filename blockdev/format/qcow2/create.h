@@ -24,4 +24,11 @@ struct qcow2_new {
 /* Check @opts with QEMU's rules and messages. */
 int qcow2_new_parse(const struct bd_opts *opts, struct qcow2_new *new, struct bd_error *err);
 
+/*
+ * The state that qcow2_header_encode() takes, for an image that does not exist yet; where its
+ * tables lie is left open.
+ */
+int qcow2_new_state(const struct qcow2_new *new, struct qcow2 *q, struct bd_error *err);
+int qcow2_stream(const struct bd_stream_args *args, struct bd_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include "blockdev/format/qcow2/amend.h"
 #include "blockdev/format/qcow2/bitmap.h"
 #include "blockdev/format/qcow2/chain.h"
+#include "blockdev/format/qcow2/create.h"
 #include "blockdev/format/qcow2/header.h"
 #include "blockdev/format/qcow2/open.h"
 #include "blockdev/format/qcow2/resize.h"
@@ -24,6 +25,7 @@ static int probe(const uint8_t *head, size_t len)
 static const struct bd_create_ops create_ops = {
 	.options = qcow2_create_options,
 	.create = qcow2_create,
+	.stream = qcow2_stream,
 	.resize = qcow2_resize,
 	.measure = qcow2_measure,
 	.amend_options = qcow2_amend_options,

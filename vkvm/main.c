@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "blockdev/include/secret.h"
 #include "vkvm/boot/acpi.h"
 #include "vkvm/boot/firmware.h"
 #include "vkvm/boot/kernel.h"
@@ -186,6 +187,7 @@ static void clear(struct parts *parts)
 	kernel_clear(&parts->kernel);
 	fw_cfg_clear(&parts->fw_cfg);
 	options_clear(&parts->options);
+	bd_secrets_clear();
 }
 
 int main(int argc, char **argv)

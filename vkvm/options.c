@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blockdev/include/secret.h"
 #include "config.h"
 #include "vkvm/machine/machine.h"
 
@@ -89,6 +90,20 @@ static int parse_device(struct options *options, const char *arg, struct bd_erro
 	if (len == 14 && !strncmp(arg, "virtio-rng-pci", len))
 		return 0; /* there is one anyway */
 	return bd_fail(err, -ENOTSUP, "'%.*s' is not a valid device model name", (int)len, arg);
+}
+
+/* Secrets are taken; other objects mean nothing here. */
+static int parse_object(struct options *options, const char *arg, struct bd_error *err)
+{
+	struct bd_opts *opts = bd_opts_new();
+	int ret = opts ? bd_opts_parse(opts, arg, "qom-type", err) : -ENOMEM;
+	const char *type = ret == 0 ? bd_opts_get(opts, "qom-type") : NULL;
+
+	(void)options;
+	if (type && !strcmp(type, "secret"))
+		ret = bd_secret_add(opts, err);
+	bd_opts_free(opts);
+	return ret;
 }
 
 /* "-m 512", "-m 2G", "-m size=2G". */
@@ -194,7 +209,8 @@ static const struct option table[] = {
 	IGNORED("rtc", "OPTIONS"),
 	IGNORED("boot", "OPTIONS"),
 	IGNORED("uuid", "ID"),
-	IGNORED("object", "OPTIONS"),
+	PARSED("object", "OPTIONS", parse_object,
+	       "secret,id=ID,data=TEXT or file=NAME: the key of an encrypted disk"),
 	REFUSED("netdev", "OPTIONS", "networking"),
 	REFUSED("usb", NULL, "USB"),
 	REFUSED("usbdevice", "NAME", "USB"),

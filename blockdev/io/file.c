@@ -43,7 +43,8 @@ static const struct io_file_ops *find_driver(const char *name)
 	for (size_t i = 0; io_drivers[i]; i++)
 		if (!strcmp(io_drivers[i]->name, name))
 			return io_drivers[i];
-	return NULL;
+	/* As the name of a driver "raw" is the format; only below another one is it a file. */
+	return strcmp(name, io_window_driver.name) ? NULL : &io_window_driver;
 }
 
 /* --- options ----------------------------------------------------------------------------- */

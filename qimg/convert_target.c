@@ -187,6 +187,10 @@ static int check_opened(struct convert *convert)
 		report_error("Compression not supported for this file format");
 		return 1;
 	}
+	if (convert->values->compress && bd_encrypted(convert->dst)) {
+		report_error("Compression and encryption not supported at the same time");
+		return 1;
+	}
 	/* Where nothing was written there is noise, once it is decrypted. */
 	if (convert->values->target_is_zero && bd_encrypted(convert->dst) &&
 	    !bd_zero_init(convert->dst)) {

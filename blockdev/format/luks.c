@@ -313,8 +313,14 @@ static int luks_image_amend(struct bd_node *node, struct bd_opts *opts, bool for
 {
 	const struct luks_store store = store_of(node->file);
 	struct luks_image *image = node->state;
+	int ret;
 
-	return luks_amend(&image->luks, &store, opts, image->secret, force, err);
+	/* Guests may share a disk, but key slots have one writer. */
+	ret = io_reopen(node->file, node->flags | BD_O_SHARE_NO_WRITE, err);
+	if (ret < 0)
+		return ret;
+	ret = luks_load(&image->luks, &store, err);
+	return ret < 0 ? ret : luks_amend(&image->luks, &store, opts, image->secret, force, err);
 }
 
 /* In the order of the "Formatting" line. */
@@ -361,7 +367,6 @@ static const struct bd_write_ops write_ops = {
 extern const struct bd_format bd_format_luks;
 const struct bd_format bd_format_luks = {
 	.name = "luks",
-	.caps = BD_CAP_METADATA,
 	.state_size = sizeof(struct luks_image),
 	.probe = luks_probe_head,
 	.open = luks_image_open,

@@ -2,8 +2,11 @@
 /* Closing nodes, and what can be asked of them. */
 #include "blockdev/core/node.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "blockdev/base/cleanup.h"
 #include "blockdev/core/open.h"
 #include "blockdev/core/queue.h"
 
@@ -103,6 +106,24 @@ bool bd_probed(const struct bd_node *node)
 uint32_t bd_cluster_size(const struct bd_node *node)
 {
 	return node->cluster_size;
+}
+
+int bd_node_set_name(struct bd_node *node, struct bd_opts *opts, const char *last,
+		     const char *value)
+{
+	__cleanup(free) char *json = NULL;
+	char *name;
+
+	if (bd_opts_set(opts, "file.driver", node->file->ops->name) < 0 ||
+	    bd_opts_set(opts, "file.filename", node->filename) < 0 ||
+	    (last && bd_opts_set(opts, last, value) < 0))
+		return -ENOMEM;
+	json = bd_opts_to_json(opts);
+	if (!json || asprintf(&name, "json:%s", json) < 0)
+		return -ENOMEM;
+	free(node->filename);
+	node->filename = name;
+	return 0;
 }
 
 bool bd_can_compress(const struct bd_node *node)

@@ -47,6 +47,13 @@ int bd_open_chain(struct bd_node *top, struct bd_node_opts *nopts, struct bd_err
 int bd_backing_resolve(const struct io_file *file, const char *name, char **full,
 		       struct bd_error *err);
 
+/*
+ * Show @node, to people and to who opens it again, under "json:{...}" with @opts and then its file.
+ * @last: one more key behind the file, or NULL.  -ENOMEM.
+ */
+int bd_node_set_name(struct bd_node *node, struct bd_opts *opts, const char *last,
+		     const char *value);
+
 /* node.c: make the links and lists of a new node; free one whose format is closed. */
 void bd_node_init_links(struct bd_node *node);
 void bd_node_free(struct bd_node *node);

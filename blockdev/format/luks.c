@@ -100,20 +100,10 @@ static int set_size(struct bd_node *node, struct bd_error *err)
 static int set_name(struct bd_node *node, const char *secret)
 {
 	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-	__cleanup(free) char *json = NULL;
-	char *name;
 
-	if (!opts || bd_opts_set(opts, "driver", "luks") < 0 ||
-	    bd_opts_set(opts, "file.driver", node->file->ops->name) < 0 ||
-	    bd_opts_set(opts, "file.filename", node->filename) < 0 ||
-	    bd_opts_set(opts, "key-secret", secret) < 0)
+	if (!opts || bd_opts_set(opts, "driver", "luks") < 0)
 		return -ENOMEM;
-	json = bd_opts_to_json(opts);
-	if (!json || asprintf(&name, "json:%s", json) < 0)
-		return -ENOMEM;
-	free(node->filename);
-	node->filename = name;
-	return 0;
+	return bd_node_set_name(node, opts, "key-secret", secret);
 }
 
 static int luks_image_close(struct bd_node *node)
@@ -214,22 +204,38 @@ static int luks_image_info(struct bd_node *node, struct bd_info *info, struct bd
 
 /* --- create, resize, measure, amend --------------------------------------------------------- */
 
-/* Options and password of a new image. */
-static int parse_new(const struct bd_opts *opts, struct luks_new *how, struct bd_bytes *password,
+/* A new image: what its options ask for. */
+struct new_image {
+	uint64_t size;            /* guest bytes */
+	uint64_t file_size;       /* with the header */
+	struct luks_new how;
+	struct bd_bytes password;
+};
+
+/* @size: of the disk, if the options do not say. */
+static int parse_new(struct bd_opts *opts, uint64_t size, struct new_image *new,
 		     struct bd_error *err)
 {
 	const char *secret = bd_opts_get(opts, "key-secret");
-	int ret = luks_new_parse(opts, how, err);
+	int ret;
 
+	new->size = size;
+	ret = bd_opts_take_size(opts, "size", &new->size, NULL, err);
+	if (ret == 0)
+		ret = luks_new_parse(opts, &new->how, err);
 	if (ret < 0)
 		return ret;
 	if (!secret)
 		return bd_fail(err, -EINVAL, "Parameter 'key-secret' is required for cipher");
-	return bd_secret_password(secret, password, err);
+	new->file_size = luks_area_len(&new->how.spec);
+	if (new->size > INT64_MAX - BD_SECTOR - new->file_size)
+		return bd_fail(err, -EINVAL, "The requested file size is too large");
+	new->file_size += new->size;
+	return bd_secret_password(secret, &new->password, err);
 }
 
-static int write_header(struct bd_queue *queue, const char *filename, const struct luks_new *how,
-			struct bd_bytes password, struct bd_error *err)
+static int write_header(struct bd_queue *queue, const char *filename, const struct new_image *new,
+			struct bd_error *err)
 {
 	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
 	uint8_t key[BD_CIPHER_KEY_MAX];
@@ -244,7 +250,7 @@ static int write_header(struct bd_queue *queue, const char *filename, const stru
 	if (ret < 0)
 		return ret;
 	store = store_of(file);
-	ret = luks_make(&luks, how, &store, password, key, err);
+	ret = luks_make(&luks, &new->how, &store, new->password, key, err);
 	bd_wipe(key, sizeof(key));
 	io_close(file);
 	return ret;
@@ -254,24 +260,15 @@ static int luks_image_create(struct bd_queue *queue, const char *filename, struc
 			     struct bd_error *err)
 {
 	__cleanup(free) char *prealloc = bd_opts_take(opts, "preallocation");
-	struct bd_bytes password;
-	struct luks_new how;
-	uint64_t size = 0;
-	bool given;
-	int ret = bd_opts_take_size(opts, "size", &size, &given, err);
+	struct new_image new;
+	int ret = parse_new(opts, 0, &new, err);
 
-	if (ret == 0)
-		ret = parse_new(opts, &how, &password, err);
 	if (ret < 0)
 		return ret;
-	if (size > INT64_MAX - BD_SECTOR - luks_area_len(&how.spec))
-		return bd_fail(err, -EINVAL, "The requested file size is too large");
-	/* Metadata alone would be nothing but the size. */
-	if (prealloc && !strcmp(prealloc, "metadata"))
-		*prealloc = '\0';
-	ret = io_create(bd_queue_ctx(queue), filename, size + luks_area_len(&how.spec),
-			prealloc && *prealloc ? prealloc : "off", opts, err);
-	return ret < 0 ? ret : write_header(queue, filename, &how, password, err);
+	/* There are no tables that "metadata" could make. */
+	ret = io_create(bd_queue_ctx(queue), filename, new.file_size,
+			prealloc && strcmp(prealloc, "metadata") ? prealloc : "off", opts, err);
+	return ret < 0 ? ret : write_header(queue, filename, &new, err);
 }
 
 static int luks_image_resize(struct bd_node *node, uint64_t size, const char *prealloc,
@@ -290,22 +287,15 @@ static int luks_image_resize(struct bd_node *node, uint64_t size, const char *pr
 static int luks_image_measure(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
 			      struct bd_error *err)
 {
-	struct bd_bytes password;
-	struct luks_new how;
-	uint64_t size = 0;
-	bool given;
-	int ret = bd_opts_take_size(opts, "size", &size, &given, err);
+	struct new_image new;
+	int ret;
 
-	if (ret == 0)
-		ret = parse_new(opts, &how, &password, err);
-	if (ret < 0)
-		return ret;
 	if (src)
-		size = src->size;
-	if (size > INT64_MAX - BD_SECTOR - luks_area_len(&how.spec))
-		return bd_fail(err, -EINVAL, "The requested file size is too large");
-	out->required = out->fully_allocated = size + luks_area_len(&how.spec);
-	return 0;
+		free(bd_opts_take(opts, "size"));
+	ret = parse_new(opts, src ? src->size : 0, &new, err);
+	if (ret == 0)
+		out->required = out->fully_allocated = new.file_size;
+	return ret;
 }
 
 static int luks_image_amend(struct bd_node *node, struct bd_opts *opts, bool force,

@@ -28,31 +28,19 @@ static int raw_probe(const uint8_t *head, size_t len)
 /* A part of a file has no plain name.  Like: QEMU's json: names. */
 static int set_name(struct bd_node *node, uint64_t off, bool has_off, uint64_t size)
 {
-	__cleanup(free) char *plain = node->filename;
-	struct bd_opts *opts = bd_opts_new();
+	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
 	char text[24];
-	char *json = NULL;
-	int ret = opts ? 0 : -ENOMEM;
 
-	node->filename = NULL;
+	if (!opts)
+		return -ENOMEM;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)off);
-	if (ret == 0 && has_off)
-		ret = bd_opts_set(opts, "offset", text);
+	if ((has_off && bd_opts_set(opts, "offset", text) < 0) ||
+	    bd_opts_set(opts, "driver", "raw") < 0)
+		return -ENOMEM;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
-	if (ret == 0)
-		ret = bd_opts_set(opts, "driver", "raw");
-	if (ret == 0 && size)
-		ret = bd_opts_set(opts, "size", text);
-	if (ret == 0)
-		ret = bd_opts_set(opts, "file.driver", node->file->ops->name);
-	if (ret == 0)
-		ret = bd_opts_set(opts, "file.filename", plain);
-	json = ret == 0 ? bd_opts_to_json(opts) : NULL;
-	bd_opts_free(opts);
-	if (!json || asprintf(&node->filename, "json:%s", json) < 0)
-		node->filename = NULL;
-	free(json);
-	return node->filename ? 0 : -ENOMEM;
+	if (size && bd_opts_set(opts, "size", text) < 0)
+		return -ENOMEM;
+	return bd_node_set_name(node, opts, NULL, NULL);
 }
 
 static int raw_open(struct bd_node *node, struct bd_error *err)

@@ -77,3 +77,15 @@ holds() {
 		python3 "$tests/script.py" expect "$1" read.raw || fail "as $tool reads it"
 	done
 }
+
+# make_base SECTORS: base.raw, its first half full, each sector with the pattern of seed 1
+make_base() {
+	python3 - "$1" <<-'END' >base.raw
+		import sys
+		word = lambda s: ((1 << 40) ^ s) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
+		half = int(sys.argv[1]) // 2
+		for s in range(half):
+		    sys.stdout.buffer.write(word(s).to_bytes(8, 'little') * 64)
+		sys.stdout.buffer.write(bytes(half * 512))
+	END
+}

@@ -5,14 +5,7 @@
 sectors=16384 # 8 MiB
 printf 'a password' >password
 secret="--object secret,id=s0,file=password"
-python3 - $sectors <<-'END' >base.raw
-	import sys
-	word = lambda s: ((1 << 40) ^ s) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
-	half = int(sys.argv[1]) // 2
-	for s in range(half):
-	    sys.stdout.buffer.write(word(s).to_bytes(8, 'little') * 64)
-	sys.stdout.buffer.write(bytes(half * 512))
-END
+make_base $sectors
 
 seed=${SEED:-1}
 # one FORMAT KEY OPTIONS: KEY is the option of the format that takes the secret's name

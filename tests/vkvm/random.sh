@@ -3,15 +3,7 @@
 . "$(dirname "$0")/common.sh"
 
 sectors=16384 # 8 MiB
-python3 - "$tests" $sectors <<-'END' >base.raw
-	import sys
-	sys.argv[1:2] = []
-	word = lambda s: ((1 << 40) ^ s) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
-	half = int(sys.argv[1]) // 2
-	for s in range(half):
-	    sys.stdout.buffer.write(word(s).to_bytes(8, 'little') * 64)
-	sys.stdout.buffer.write(bytes(half * 512))
-END
+make_base $sectors
 
 seed=${SEED:-1}
 # one NAME FORMAT OPTIONS...: the same kind of script on image disk.$FORMAT

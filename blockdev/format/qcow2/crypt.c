@@ -143,20 +143,11 @@ static int load_header(struct qcow2 *q, struct bd_error *err)
 static int set_name(struct bd_node *node, const char *secret)
 {
 	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-	__cleanup(free) char *json = NULL;
-	char *name;
 
 	if (!opts || bd_opts_set(opts, "encrypt.key-secret", secret) < 0 ||
-	    bd_opts_set(opts, "driver", "qcow2") < 0 ||
-	    bd_opts_set(opts, "file.driver", node->file->ops->name) < 0 ||
-	    bd_opts_set(opts, "file.filename", node->filename) < 0)
+	    bd_opts_set(opts, "driver", "qcow2") < 0)
 		return -ENOMEM;
-	json = bd_opts_to_json(opts);
-	if (!json || asprintf(&name, "json:%s", json) < 0)
-		return -ENOMEM;
-	free(node->filename);
-	node->filename = name;
-	return 0;
+	return bd_node_set_name(node, opts, NULL, NULL);
 }
 
 int qcow2_crypt_open(struct qcow2 *q, struct bd_error *err)

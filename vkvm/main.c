@@ -165,11 +165,17 @@ static int run(struct parts *parts, struct bd_error *err)
 	struct control *control = &parts->control;
 	int ret = wire(parts, err);
 
+	if (ret == 0)
+		ret = monitor_open(&control->qmp, parts->options.qmp, true, err);
+	if (ret == 0)
+		ret = monitor_open(&control->hmp, parts->options.monitor, false, err);
 	if (ret < 0)
 		return ret;
 	control->machine = &parts->machine;
 	control->disks = &parts->disks;
 	control->serial = &parts->serial;
+	control->power = &parts->power;
+	control->name = parts->options.name;
 	control->no_reboot = parts->options.no_reboot;
 	control->no_shutdown = parts->options.no_shutdown;
 	if (control->input)

@@ -191,6 +191,8 @@ static const struct option table[] = {
 	TEXT("append", append, "TEXT", "its command line"),
 	TEXT("bios", bios, "FILE", "firmware instead of the distribution's SeaBIOS"),
 	TEXT("serial", serial, "WHERE", "COM1: stdio (default), file:NAME, null"),
+	TEXT("qmp", qmp, "WHERE", "QMP at unix:PATH,server=on,wait=off"),
+	TEXT("monitor", monitor, "WHERE", "HMP at unix:PATH,server=on,wait=off"),
 	TEXT("debugcon", debugcon, "WHERE", "the firmware's log: stdio, file:NAME"),
 	TEXT("name", name, "NAME", "what the machine is called"),
 	TEXT("pidfile", pidfile, "FILE", "write the process number there"),

@@ -44,5 +44,7 @@ struct bd_info {
 /* Blocks.  Free with bd_info_clear().  Like: qemu-img info. */
 int bd_info_get(struct bd_node *node, struct bd_info *info, struct bd_error *err);
 void bd_info_clear(struct bd_info *info);
+/* The counters of bd_stats_get(): {"driver":..., "l2-cache":{...}...}.  NULL: no memory. */
+struct json_t *bd_stats_json(const struct bd_node *node);
 
 #endif

@@ -66,4 +66,14 @@ int bd_parse_bool(const char *text, bool *value);
 /* Like strtoull over the whole text, base 10 or 0x.  -EINVAL, -ERANGE. */
 int bd_parse_u64(const char *text, uint64_t *value);
 
+/*
+ * Take @key out of @opts as a value of its type: -EINVAL with QEMU's text if it is none.
+ * Without the key *value stays as it is.  @given: whether it was there; may be NULL.
+ */
+int bd_opts_take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err);
+int bd_opts_take_size(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
+		      struct bd_error *err);
+int bd_opts_take_number(struct bd_opts *opts, const char *key, uint64_t *value, bool *given,
+			struct bd_error *err);
+
 #endif

@@ -28,12 +28,15 @@ static int open_image(struct bd_queue *queue, const struct drive *drive, struct 
 
 static void stopped(void *user, const struct disk *disk, enum disk_op op, int error)
 {
-	struct machine *m = user;
+	struct disks *disks = user;
 
+	disks->error.device = disk->id;
+	disks->error.read = op == DISK_READ;
+	disks->error.no_space = error == -ENOSPC;
 	report_error("%s: %s failed: %s; the machine is stopped", disk->id,
 		     op == DISK_READ ? "read" : op == DISK_FLUSH ? "flush" : "write",
 		     strerror(-error));
-	machine_raise(m, EVENT_IO_ERROR);
+	machine_raise(disks->machine, EVENT_IO_ERROR);
 }
 
 static void publish(void *arg)
@@ -45,12 +48,12 @@ static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_erro
 {
 	struct drive *drive = unit->drive;
 	struct disk *disk = &unit->disk;
-	int ret = open_image(disks->iot.queue, drive, &disk->node, err);
+	int ret = open_image(bd_thread_queue(disks->thread), drive, &disk->node, err);
 
 	if (ret < 0)
 		return ret;
 	unit->open = true;
-	disk->queue = disks->iot.queue;
+	disk->queue = bd_thread_queue(disks->thread);
 	disk->id = drive->id;
 	disk->serial = drive->serial;
 	disk->read_only = !(drive->flags & BD_O_RDWR);
@@ -59,14 +62,20 @@ static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_erro
 	disk->read_error = drive->read_error;
 	disk->write_error = drive->write_error;
 	disk->stopped = stopped;
-	disk->user = disks->machine;
+	disk->user = disks;
 	ret = virtio_blk_open(&unit->blk, disk, &disks->machine->vm.mem, drive->nr_queues,
 			      (uint16_t)drive->queue_size);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not set up disk '%s'", drive->id);
-	unit->blk.dev.thread = &disks->iot.thread;
-	iothread_add_hook(&disks->iot, publish, &unit->blk);
+	unit->blk.dev.thread = &disks->calls;
+	bd_throttle_set(unit->blk.throttle, &drive->limits);
+	bd_thread_add_hook(disks->thread, publish, &unit->blk);
 	return 0;
+}
+
+static void call_thread(struct virtio_thread *calls, void (*fn)(void *arg), void *arg)
+{
+	bd_thread_call(((struct disks *)calls)->thread, fn, arg);
 }
 
 struct open_call {
@@ -85,8 +94,9 @@ static void open_all(void *arg)
 		call->ret = open_unit(disks, &disks->units[i], call->err);
 	if (call->ret < 0)
 		return;
-	disks->rng.dev.thread = &disks->iot.thread;
-	call->ret = virtio_rng_open(&disks->rng, disks->iot.queue, &disks->machine->vm.mem);
+	disks->rng.dev.thread = &disks->calls;
+	call->ret = virtio_rng_open(&disks->rng, bd_thread_queue(disks->thread),
+				    &disks->machine->vm.mem);
 	if (call->ret < 0)
 		bd_fail_errno(call->err, call->ret, "Could not set up the random numbers");
 }
@@ -126,16 +136,17 @@ int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
 	int ret;
 
 	disks->machine = bus->machine;
+	disks->calls.call = call_thread;
 	disks->units = calloc(drives->nr + 1, sizeof(*disks->units));
 	if (!disks->units)
 		return bd_fail(err, -ENOMEM, "Out of memory");
-	ret = iothread_start(&disks->iot, engine, depth_of(drives), err);
+	ret = bd_thread_new(engine, depth_of(drives), &disks->thread, err);
 	if (ret < 0)
 		return ret;
 	disks->nr = drives->nr;
 	for (unsigned i = 0; i < disks->nr; i++)
 		disks->units[i].drive = &drives->list[i];
-	iothread_call(&disks->iot, open_all, &call);
+	bd_thread_call(disks->thread, open_all, &call);
 	return call.ret < 0 ? call.ret : plug_all(disks, bus, err);
 }
 
@@ -149,7 +160,7 @@ static void pause_all(void *arg)
 		struct disk_unit *unit = &disks->units[i];
 
 		virtio_blk_drain(&unit->blk);
-		if (!unit->disk.read_only && bd_sync(unit->disk.node) < 0)
+		if (unit->open && !unit->disk.read_only && bd_sync(unit->disk.node) < 0)
 			report_warning("%s: could not be flushed", unit->disk.id);
 	}
 }
@@ -166,12 +177,12 @@ static void resume_all(void *arg)
 
 void disks_pause(struct disks *disks)
 {
-	iothread_call(&disks->iot, pause_all, disks);
+	bd_thread_call(disks->thread, pause_all, disks);
 }
 
 void disks_resume(struct disks *disks)
 {
-	iothread_call(&disks->iot, resume_all, disks);
+	bd_thread_call(disks->thread, resume_all, disks);
 }
 
 /* --- closing ----------------------------------------------------------------------------- */
@@ -185,17 +196,17 @@ static void close_all(void *arg)
 		virtio_reset(&disks->rng.dev);
 	virtio_rng_close(&disks->rng);
 	/* Hooks belong to the devices that go. */
-	disks->iot.nr_hooks = 0;
+	bd_thread_drop_hooks(disks->thread);
 	for (unsigned i = 0; i < disks->nr; i++) {
 		struct disk_unit *unit = &disks->units[i];
 		int ret;
 
-		if (!unit->open)
-			continue;
+		if (!unit->disk.queue)
+			continue; /* never came so far */
 		if (unit->plugged)
 			virtio_reset(&unit->blk.dev);
 		virtio_blk_close(&unit->blk);
-		ret = bd_close(unit->disk.node);
+		ret = unit->open ? bd_close(unit->disk.node) : 0;
 		if (ret < 0)
 			report_error("Could not close disk '%s': %s", unit->disk.id,
 				     strerror(-ret));
@@ -208,10 +219,11 @@ int disks_close(struct disks *disks)
 {
 	struct open_call call = { .disks = disks };
 
-	if (!disks->iot.started)
+	if (!disks->thread)
 		return 0;
-	iothread_call(&disks->iot, close_all, &call);
-	iothread_stop(&disks->iot);
+	bd_thread_call(disks->thread, close_all, &call);
+	bd_thread_free(disks->thread);
+	disks->thread = NULL;
 	for (unsigned i = 0; i < disks->nr; i++)
 		virtio_pci_clear(&disks->units[i].pci);
 	virtio_pci_clear(&disks->rng_pci);

@@ -3,8 +3,8 @@
 #ifndef VKVM_DISKS_H
 #define VKVM_DISKS_H
 
+#include "blockdev/include/thread.h"
 #include "vkvm/block/drive.h"
-#include "vkvm/block/iothread.h"
 #include "vkvm/virtio/virtio_blk.h"
 #include "vkvm/virtio/virtio_mmio.h"
 #include "vkvm/virtio/virtio_pci.h"
@@ -19,11 +19,17 @@ struct disk_unit {
 };
 
 struct disks {
-	struct iothread iot;
+	struct virtio_thread calls;  /* first member: the I/O thread, for devices */
+	struct bd_thread *thread;
 	struct machine *machine;
 	struct disk_unit *units;
 	unsigned nr;
 	struct virtio_mmio mmio[VIRTIO_MMIO_SLOTS];
+	/* the last one that stopped the machine */
+	struct {
+		const char *device;
+		bool read, no_space;
+	} error;
 	struct virtio_rng rng;
 	struct virtio_pci rng_pci;
 };
@@ -40,5 +46,15 @@ int disks_close(struct disks *disks);
 void disks_pause(struct disks *disks);
 /* It goes on: requests that failed are tried again. */
 void disks_resume(struct disks *disks);
+
+/*
+ * On the I/O thread, with the disk drained: go on in a new qcow2 overlay @name over the present
+ * image (@existing: it is there already), or reopen the image with more options.  On failure the
+ * disk stays what it is.
+ */
+int disks_overlay(struct disks *disks, struct disk_unit *unit, const char *name, bool existing,
+		  struct bd_error *err);
+int disks_reopen(struct disks *disks, struct disk_unit *unit, const struct bd_opts *opts,
+		 struct bd_error *err);
 
 #endif

@@ -11,29 +11,14 @@ enum { DEFAULT_QUEUE_SIZE = 256 };
 
 /* --- values ------------------------------------------------------------------------------ */
 
-static int take_bool(struct bd_opts *opts, const char *key, bool *value, struct bd_error *err)
-{
-	char *text = bd_opts_take(opts, key);
-	int ret = text ? bd_parse_bool(text, value) : 0;
-
-	if (ret < 0)
-		bd_fail(err, ret, "Parameter '%s' expects 'on' or 'off'", key);
-	free(text);
-	return ret;
-}
-
 static int take_number(struct bd_opts *opts, const char *key, uint64_t max, uint64_t *value,
 		       struct bd_error *err)
 {
-	char *text = bd_opts_take(opts, key);
-	int ret = text ? bd_parse_u64(text, value) : 0;
+	int ret = bd_opts_take_number(opts, key, value, NULL, err);
 
-	if (ret == 0 && text && *value > max)
-		ret = -ERANGE;
-	if (ret < 0)
-		bd_fail(err, ret, "Parameter '%s' expects a number up to %llu", key,
-			(unsigned long long)max);
-	free(text);
+	if (ret == 0 && *value > max && *value != UINT64_MAX)
+		return bd_fail(err, -ERANGE, "Parameter '%s' is larger than %llu", key,
+			       (unsigned long long)max);
 	return ret;
 }
 
@@ -72,7 +57,7 @@ static int take_cache(struct bd_opts *opts, struct drive *drive, struct bd_error
 	/* The guest decides later, so the image itself is always opened write-back. */
 	drive->write_back = !(flags & BD_O_WRITETHROUGH);
 	drive->flags = flags & ~(unsigned)BD_O_WRITETHROUGH;
-	return take_bool(opts, "cache.writeback", &drive->write_back, err);
+	return bd_opts_take_bool(opts, "cache.writeback", &drive->write_back, err);
 }
 
 static int take_aio(struct drives *drives, struct bd_opts *opts, struct bd_error *err)
@@ -140,6 +125,30 @@ int drives_add_file(struct drives *drives, const char *name, int index, struct b
 	return drive->filename ? 0 : -ENOMEM;
 }
 
+/* throttling.bps-total=..., as QEMU writes them with dashes. */
+static int take_limits(struct bd_opts *opts, struct drive *drive, struct bd_error *err)
+{
+	struct bd_opts *keys = bd_opts_new();
+	int ret = keys ? 0 : -ENOMEM;
+
+	if (keys)
+		bd_opts_take_prefix(opts, "throttling.", keys);
+	for (size_t i = 0; ret == 0 && i < bd_opts_count(keys); i++) {
+		char name[32];
+		uint64_t *field;
+
+		snprintf(name, sizeof(name), "%s", bd_opts_key(keys, i));
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		field = bd_throttle_field(&drive->limits, name);
+		if (!field || bd_parse_size(bd_opts_value(keys, i), field) < 0)
+			ret = bd_fail(err, -EINVAL, "Invalid parameter 'throttling.%s'",
+				      bd_opts_key(keys, i));
+	}
+	bd_opts_free(keys);
+	return ret;
+}
+
 static int take_drive(struct drives *drives, struct drive *drive, struct bd_error *err)
 {
 	struct bd_opts *opts = drive->opts;
@@ -151,12 +160,13 @@ static int take_drive(struct drives *drives, struct drive *drive, struct bd_erro
 	drive->format = bd_opts_take(opts, "format");
 	drive->id = bd_opts_take(opts, "id");
 	drive->serial = bd_opts_take(opts, "serial");
-	if ((ret = take_bool(opts, "readonly", &read_only, err)) < 0 ||
-	    (ret = take_bool(opts, "read-only", &read_only, err)) < 0 ||
-	    (ret = take_bool(opts, "snapshot", &drive->snapshot, err)) < 0 ||
+	if ((ret = bd_opts_take_bool(opts, "readonly", &read_only, err)) < 0 ||
+	    (ret = bd_opts_take_bool(opts, "read-only", &read_only, err)) < 0 ||
+	    (ret = bd_opts_take_bool(opts, "snapshot", &drive->snapshot, err)) < 0 ||
 	    (ret = take_cache(opts, drive, err)) < 0 ||
 	    (ret = take_aio(drives, opts, err)) < 0 ||
 	    (ret = take_bus(opts, drive, err)) < 0 ||
+	    (ret = take_limits(opts, drive, err)) < 0 ||
 	    (ret = take_number(opts, "index", DRIVES_MAX - 1, &index, err)) < 0 ||
 	    (ret = take_policy(opts, "rerror", true, &drive->read_error, err)) < 0 ||
 	    (ret = take_policy(opts, "werror", false, &drive->write_error, err)) < 0)
@@ -227,7 +237,7 @@ int drives_add_node(struct drives *drives, const char *text, struct bd_error *er
 		return bd_fail(err, -EINVAL, "'node-name' must be specified for the root node");
 	ret = take_aio(drives, node->opts, err);
 	if (ret == 0)
-		ret = take_bool(node->opts, "read-only", &read_only, err);
+		ret = bd_opts_take_bool(node->opts, "read-only", &read_only, err);
 	if (read_only)
 		node->flags &= ~(unsigned)BD_O_RDWR;
 	if (ret == 0)
@@ -256,7 +266,7 @@ static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_erro
 	    (ret = take_number(opts, "bootindex", 255, &boot, err)) < 0 ||
 	    (ret = take_number(opts, "logical_block_size", 4096, &block, err)) < 0 ||
 	    (ret = take_number(opts, "physical_block_size", 1 << 20, &physical, err)) < 0 ||
-	    (ret = take_bool(opts, "write-cache", &drive->write_back, err)) < 0 ||
+	    (ret = bd_opts_take_bool(opts, "write-cache", &drive->write_back, err)) < 0 ||
 	    (ret = take_policy(opts, "rerror", true, &drive->read_error, err)) < 0 ||
 	    (ret = take_policy(opts, "werror", false, &drive->write_error, err)) < 0)
 		return ret;

@@ -3,6 +3,7 @@
 #ifndef VKVM_DRIVE_H
 #define VKVM_DRIVE_H
 
+#include "blockdev/include/throttle.h"
 #include "vkvm/block/disk.h"
 
 enum { DRIVES_MAX = 24 };
@@ -20,6 +21,7 @@ struct drive {
 	bool has_device;
 	bool mmio;                   /* that device is not on PCI */
 	enum disk_policy read_error, write_error;
+	struct bd_throttle_limits limits;
 	unsigned nr_queues, queue_size;
 	uint32_t block_size;         /* bytes */
 	int boot_index;              /* order among those the firmware tries; -1: not given */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -24,10 +25,44 @@ int control_init(struct control *control)
 	return control->signal_fd < 0 ? -errno : 0;
 }
 
-static void end(struct control *control, int status)
+void control_event(struct control *control, const char *name, json_t *data)
 {
+	monitor_event(&control->qmp, name, data);
+}
+
+void control_end(struct control *control, int status, const char *reason)
+{
+	if (control->done)
+		return;
 	control->done = true;
 	control->status = status;
+	control_event(control, "SHUTDOWN", json_pack("{s:b, s:s}", "guest",
+						     !strncmp(reason, "guest", 5), "reason",
+						     reason));
+}
+
+/* --- stop and go on ---------------------------------------------------------------------- */
+
+void control_stop(struct control *control)
+{
+	machine_stop(control->machine, STOP_USER);
+	if (control->paused)
+		return;
+	control->paused = true;
+	disks_pause(control->disks);
+	control_event(control, "STOP", NULL);
+}
+
+void control_cont(struct control *control)
+{
+	if (control->paused)
+		disks_resume(control->disks);
+	else if (machine_running(control->machine))
+		return;
+	control->paused = control->io_stopped = false;
+	control_event(control, "RESUME", NULL);
+	machine_cont(control->machine, STOP_IO_ERROR);
+	machine_cont(control->machine, STOP_USER);
 }
 
 /* --- events ------------------------------------------------------------------------------ */
@@ -35,18 +70,32 @@ static void end(struct control *control, int status)
 static void reset(struct control *control)
 {
 	if (control->no_reboot) {
-		end(control, 0);
+		control_end(control, 0, "guest-reset");
 		return;
 	}
+	control_event(control, "RESET", json_pack("{s:b, s:s}", "guest", 1, "reason",
+						  "guest-reset"));
 	machine_reset(control->machine);
 }
 
 static void shut_down(struct control *control)
 {
 	if (control->no_shutdown)
-		machine_stop(control->machine, STOP_USER);
+		control_stop(control);
 	else
-		end(control, 0);
+		control_end(control, 0, "guest-shutdown");
+}
+
+static void handle_io_error(struct control *control)
+{
+	if (control->io_stopped)
+		return;
+	control->io_stopped = true;
+	control_event(control, "BLOCK_IO_ERROR",
+		      json_pack("{s:s, s:s, s:s, s:b}", "device", control->disks->error.device,
+				"operation", control->disks->error.read ? "read" : "write",
+				"action", "stop", "nospace", control->disks->error.no_space));
+	control_stop(control);
 }
 
 static void handle_events(struct control *control)
@@ -58,17 +107,15 @@ static void handle_events(struct control *control)
 		return;
 	machine_stop(m, STOP_CONTROL);
 	if (events & EVENT_PANIC)
-		end(control, 1);
+		control_end(control, 1, "guest-panic");
 	else if (events & EVENT_DEBUG_EXIT)
-		end(control, m->exit_status);
+		control_end(control, m->exit_status, "guest-shutdown");
 	else if (events & EVENT_SHUTDOWN)
 		shut_down(control);
 	else if (events & EVENT_RESET)
 		reset(control);
-	if ((events & EVENT_IO_ERROR) && !control->io_stopped) {
-		control->io_stopped = true;
-		disks_pause(control->disks);
-	}
+	if (events & EVENT_IO_ERROR)
+		handle_io_error(control);
 	machine_cont(m, STOP_EVENT);
 	machine_cont(m, STOP_CONTROL);
 }
@@ -81,7 +128,7 @@ static void handle_signal(struct control *control)
 	if (read(control->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	report_error("terminating on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
-	end(control, 0);
+	control_end(control, 0, "host-signal");
 	signal((int)info.ssi_signo, SIG_DFL);
 }
 
@@ -92,7 +139,7 @@ static void handle_key(struct control *control, enum terminal_key key)
 	switch (key) {
 	case KEY_QUIT:
 		report_error("terminated by the user");
-		end(control, 0);
+		control_end(control, 0, "host-ui");
 		break;
 	case KEY_HELP:
 		report_error("Ctrl-A x: end the machine; Ctrl-A Ctrl-A: send Ctrl-A");
@@ -150,6 +197,8 @@ int control_run(struct control *control)
 			{ .fd = control->machine->event_fd, .events = POLLIN },
 			{ .fd = control->signal_fd, .events = POLLIN },
 			{ .fd = wants_input(control) ? STDIN_FILENO : -1, .events = POLLIN },
+			{ .fd = monitor_fd(&control->qmp), .events = POLLIN },
+			{ .fd = monitor_fd(&control->hmp), .events = POLLIN },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0) {
@@ -163,6 +212,12 @@ int control_run(struct control *control)
 			handle_signal(control);
 		if (fds[2].revents)
 			handle_input(control);
+		if (fds[3].revents)
+			monitor_ready(&control->qmp, control);
+		if (fds[4].revents)
+			monitor_ready(&control->hmp, control);
 	}
+	monitor_close(&control->qmp);
+	monitor_close(&control->hmp);
 	return control->status;
 }

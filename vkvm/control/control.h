@@ -1,27 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: events of the machine, signals, the console's input. */
+/* The control thread: events of the machine, signals, monitors, the console's input. */
 #ifndef VKVM_CONTROL_H
 #define VKVM_CONTROL_H
 
 #include "vkvm/block/disks.h"
+#include "vkvm/control/monitor.h"
 #include "vkvm/control/terminal.h"
+#include "vkvm/devices/power.h"
 #include "vkvm/devices/serial.h"
 
 struct control {
 	struct machine *machine;
 	struct disks *disks;
 	struct serial *serial;
+	struct power *power;
 	struct terminal terminal;
+	struct monitor qmp, hmp;
+	const char *name;            /* of the machine, or NULL; borrowed */
 	int signal_fd;
 	bool input;                  /* standard input is the serial line's, and is still open */
 	bool no_reboot, no_shutdown;
-	bool io_stopped;             /* disks are paused because of an error */
+	bool io_stopped;             /* an error stopped the machine */
+	bool paused;                 /* the disks are */
 	bool done;
 	int status;                  /* of the program */
 };
 
 /* Block the signals the control thread takes; before any other thread is started. */
 int control_init(struct control *control);
+/* Stop the guest and its disks; let them go on. */
+void control_stop(struct control *control);
+void control_cont(struct control *control);
+/* End the program with @status; @reason: as QMP says it. */
+void control_end(struct control *control, int status, const char *reason);
+/* Tell monitors.  Takes @data. */
+void control_event(struct control *control, const char *name, json_t *data);
 /* Until the machine ends.  Returns the exit status of the program. */
 int control_run(struct control *control);
 

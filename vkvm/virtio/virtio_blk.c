@@ -161,35 +161,30 @@ void virtio_blk_drain(struct virtio_blk *blk)
 
 void virtio_blk_undrain(struct virtio_blk *blk)
 {
-	if (--blk->paused == 0 && blk->dev.started)
-		take_every_ring(blk);
+	if (--blk->paused || !blk->dev.started)
+		return;
+	blk_release(blk);
+	take_every_ring(blk);
 }
 
 void virtio_blk_retry(struct virtio_blk *blk)
 {
-	struct blk_request *req = blk->parked, *next;
+	blk_retry(blk);
+}
 
-	blk->parked = NULL;
-	blk->parked_end = &blk->parked;
-	for (; req; req = next) {
-		next = blk_next(req);
-		blk_restart(req);
-	}
+/* The throttle lets requests pass again. */
+static void passable(void *user)
+{
+	blk_release(user);
 }
 
 /* In-flight requests point into the guest's memory: a reset waits for them. */
 static void stop(struct virtio_device *dev)
 {
 	struct virtio_blk *blk = blk_of(dev);
-	struct blk_request *req, *next;
 
 	virtio_blk_drain(blk);
-	for (req = blk->parked; req; req = next) {
-		next = blk_next(req);
-		blk_forget(req);
-	}
-	blk->parked = NULL;
-	blk->parked_end = &blk->parked;
+	blk_forget(blk);
 	blk->starved = false;
 	blk->paused--;
 	__atomic_store_n(&blk->config.wce, blk->disk->write_back, __ATOMIC_RELEASE);
@@ -213,7 +208,11 @@ int virtio_blk_open(struct virtio_blk *blk, struct disk *disk, const struct memo
 	if (ret < 0)
 		return ret;
 	blk->disk = disk;
-	blk->parked_end = &blk->parked;
+	blk_list_init(&blk->parked);
+	blk_list_init(&blk->held);
+	ret = bd_throttle_new(disk->queue, passable, blk, &blk->throttle);
+	if (ret < 0)
+		return ret;
 	blk->dev.kind = &blk_kind;
 	blk->dev.name = disk->id;
 	blk->dev.offered = features(blk);
@@ -224,5 +223,7 @@ int virtio_blk_open(struct virtio_blk *blk, struct disk *disk, const struct memo
 void virtio_blk_close(struct virtio_blk *blk)
 {
 	virtio_clear(&blk->dev);
+	bd_throttle_free(blk->throttle);
+	blk->throttle = NULL;
 	blk_free_requests(blk);
 }

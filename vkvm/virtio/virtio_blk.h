@@ -5,6 +5,7 @@
 
 #include <linux/virtio_blk.h>
 
+#include "blockdev/include/throttle.h"
 #include "vkvm/block/disk.h"
 #include "vkvm/virtio/virtio.h"
 
@@ -21,7 +22,11 @@ struct virtio_blk {
 	struct disk *disk;
 	struct virtio_blk_config config; /* little endian; capacity and wce are atomic */
 	struct blk_request *free;    /* requests not in use */
-	struct blk_request *parked, **parked_end; /* failed, to be tried again; in order */
+	/* waiting, in order: those that failed and will be tried again, those above a rate */
+	struct blk_list {
+		struct blk_request *first, **end;
+	} parked, held;
+	struct bd_throttle *throttle;
 	unsigned in_flight;          /* given to the engine */
 	unsigned paused;             /* > 0: rings are not looked at */
 	bool starved;                /* the engine's pool was empty: look again */
@@ -54,12 +59,13 @@ void virtio_blk_resized(struct virtio_blk *blk);
 
 /* Take one chain and start its request.  false: there is none, or no room for it. */
 bool blk_take(struct virtio_blk *blk, unsigned queue);
-/* Start a parked request again. */
-void blk_restart(struct blk_request *req);
-/* The next parked request. */
-struct blk_request *blk_next(const struct blk_request *req);
-/* Forget a parked request; its chain is not given back. */
-void blk_forget(struct blk_request *req);
+/* Start all parked requests again. */
+void blk_retry(struct virtio_blk *blk);
+/* Start held requests, as far as the throttle lets them pass. */
+void blk_release(struct virtio_blk *blk);
+/* Forget all that wait; their chains are not given back. */
+void blk_forget(struct virtio_blk *blk);
+void blk_list_init(struct blk_list *list);
 /* Free the list of unused requests. */
 void blk_free_requests(struct virtio_blk *blk);
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+# QMP while the guest works: snapshots, size, overlay, reopening, throttling, errors, stop and cont.
+. "$(dirname "$0")/common.sh"
+
+# begin OPTIONS...: the guest in the background, its monitor at the socket qmp
+begin() {
+	rm -f qmp out
+	mkfifo input 2>/dev/null || true
+	timeout 60 "$vkvm" -kernel "$guests/guest.elf" -initrd script $debug_exit \
+		-qmp unix:qmp,server=on,wait=off -monitor unix:hmp,server=on "$@" \
+		<>input >out 2>&1 &
+	pid=$!
+}
+# until_said TEXT
+until_said() {
+	tries=0
+	until grep -qsF "$1" out; do
+		sleep 0.05
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || { cat out; fail "the guest never said $1"; }
+	done
+}
+qmp() { python3 "$tests/qmp.py" qmp || { cat out; fail "qmp"; }; }
+type_key() { printf 'x' >input; }
+finish() { status=0; wait $pid || status=$?; cat out; [ $status = "$1" ] || fail "status $status"; }
+
+script <<-'END'
+	config
+	write sector=0 count=256 seed=1
+	text first
+	wait
+	write sector=0 count=8 seed=2
+	write sector=1000 count=8 seed=3
+	text second
+	wait
+	config
+	write sector=16384 count=8 seed=4
+	verify sector=0 count=8 seed=2
+	verify sector=8 count=248 seed=1
+	flush
+	text third
+	wait
+	write sector=16 count=8 seed=5
+	verify sector=16384 count=8 seed=4
+	end seed=0
+END
+"$qimg" create -q -f qcow2 disk.qcow2 8M
+begin -hda disk.qcow2 -name box
+until_said first
+qmp <<-'END'
+	query-status
+	expect running=true status=running
+	query-name
+	expect name=box
+	nonsense
+	fails The command nonsense has not been found
+	blockdev-snapshot-internal-sync {"device":"virtio0","name":"one"}
+	block_resize {"device":"virtio0","size":4194304}
+	fails cannot be made smaller
+	block_resize {"device":"nowhere","size":4194304}
+	fails Cannot find device
+	query-block
+	expect 0.device=virtio0 0.inserted.image.snapshots.0.name=one 0.inserted.drv=qcow2
+END
+type_key
+until_said second
+qmp <<-'END'
+	block_resize {"device":"virtio0","size":16777216}
+	blockdev-reopen {"options":[{"node-name":"virtio0","l2-cache-size":4096}]}
+	blockdev-reopen {"options":[{"node-name":"virtio0","l2-cache-size":"much"}]}
+	fails l2-cache-size
+	query-blockstats
+	expect 0.stats.wr_operations=3 0.stats.wr_bytes=139264 0.stats.failed_wr_operations=0
+	human-monitor-command {"command-line":"info status"}
+	human-monitor-command {"command-line":"block_resize virtio0 16M"}
+	stop
+	event STOP
+	query-status
+	expect running=false status=paused
+	cont
+	event RESUME
+END
+type_key
+until_said third
+qmp <<-'END'
+	blockdev-snapshot-sync {"device":"virtio0","snapshot-file":"over.qcow2","format":"qcow2"}
+	query-block
+	expect 0.inserted.file=over.qcow2
+	block_set_io_throttle {"device":"virtio0","iops":1000,"bps":0,"iops_rd":0,"iops_wr":0}
+END
+type_key
+finish 1
+[ "$(grep -c 'capacity 16384 ' out)" = 1 ] || fail "the first size"
+[ "$(grep -c 'capacity 32768 ' out)" = 1 ] || fail "the second size"
+sound disk.qcow2
+sound over.qcow2
+printf '0 8 2\n8 8 1\n16 8 5\n24 232 1\n1000 8 3\n16384 8 4\n' >expected
+holds expected over.qcow2 qcow2
+printf '0 8 2\n8 248 1\n1000 8 3\n16384 8 4\n' >expected
+holds expected disk.qcow2 qcow2
+"$qimg" snapshot -a one disk.qcow2
+printf '0 256 1\n256 16128 zero\n' >expected
+holds expected disk.qcow2 qcow2
+
+# A write that fails stops the machine; after cont it is tried again.
+script <<-'END'
+	write sector=0 count=8 seed=1
+	verify sector=0 count=8 seed=1
+	end seed=0
+END
+"$qimg" create -q -f qcow2 disk.qcow2 8M
+begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=stop,file.inject-error.0.event=cow_write,file.inject-error.0.errno=28,file.inject-error.0.once=on -S
+qmp <<-'END'
+	cont
+	event BLOCK_IO_ERROR
+	query-status
+	expect status=io-error
+	query-block
+	expect 0.io-status=failed
+	cont
+END
+finish 1
+sound disk.qcow2
+
+# Above the rate requests wait; larger ones than the burst pass all the same.
+script <<-'END'
+	write sector=0 count=512 seed=1
+	batch count=4
+	write sector=1000 count=8 seed=2
+	write sector=2000 count=8 seed=3
+	verify sector=0 count=8 seed=1
+	verify sector=8 count=8 seed=1
+	end seed=0
+END
+guest 0 -drive file=disk.qcow2,throttling.iops-total=50,throttling.bps-write=1M
+# Signals end it in order.
+printf 'write sector=0 count=8 seed=9\ntext here\nwait\n' | script
+begin -hda disk.qcow2
+until_said here
+pkill -TERM -P $pid vkvm || kill $pid
+finish 0
+printf '0 8 9\n' >expected
+holds expected disk.qcow2 qcow2

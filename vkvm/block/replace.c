@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Another image under a running disk: live overlays, reopening with other options. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blockdev/include/create.h"
+#include "vkvm/block/disks.h"
+#include "vkvm/report.h"
+
+static int open_drive(const struct disks *disks, const struct drive *drive, struct bd_node **node,
+		      struct bd_error *err)
+{
+	struct bd_open_args args = {
+		.filename = drive->filename, .format = drive->format, .opts = drive->opts,
+		.flags = drive->flags,
+	};
+
+	return bd_open(bd_thread_queue(disks->thread), &args, node, err);
+}
+
+/* Close the image and open what @next says.  The locks allow no other order. */
+static int replace(struct disks *disks, struct disk_unit *unit, const struct drive *next,
+		   struct bd_error *err)
+{
+	struct disk *disk = &unit->disk;
+	struct bd_error lost = {0};
+	int ret = bd_close(disk->node);
+
+	disk->node = NULL;
+	if (ret < 0)
+		bd_fail_errno(err, ret, "The image could not be closed");
+	else
+		ret = open_drive(disks, next, &disk->node, err);
+	if (disk->node || open_drive(disks, unit->drive, &disk->node, &lost) == 0)
+		return ret;
+	report_error("%s: the image is lost: %s", disk->id, lost.msg);
+	unit->open = false;
+	virtio_blk_drain(&unit->blk); /* for good: there is nothing to give to */
+	machine_raise(disks->machine, EVENT_PANIC);
+	return ret;
+}
+
+static int create(struct disks *disks, const struct disk *disk, const char *name,
+		  struct bd_error *err)
+{
+	/* The present image is locked by ourselves: it is not opened once more. */
+	struct bd_create_args args = { .filename = name, .format = "qcow2", .opts = bd_opts_new(),
+				       .backing_unsafe = true };
+	char *full = realpath(bd_filename(disk->node), NULL), size[24];
+	int ret = -ENOMEM;
+
+	snprintf(size, sizeof(size), "%llu", (unsigned long long)bd_size(disk->node));
+	if (!full)
+		bd_fail(err, -ENOTSUP, "'%s' cannot be named as a backing file",
+			bd_filename(disk->node));
+	else if (args.opts && bd_opts_set(args.opts, "size", size) == 0 &&
+		 bd_opts_set(args.opts, "backing_file", full) == 0 &&
+		 bd_opts_set(args.opts, "backing_fmt", bd_format_name(disk->node)) == 0)
+		ret = bd_create(bd_thread_queue(disks->thread), &args, err);
+	free(full);
+	bd_opts_free(args.opts);
+	return ret;
+}
+
+/* What the drive is from now on; takes the strings and options of @next. */
+static void become(struct drive *drive, const struct drive *next)
+{
+	if (drive->filename != next->filename)
+		free(drive->filename);
+	if (drive->format != next->format)
+		free(drive->format);
+	bd_opts_free(drive->opts);
+	*drive = *next;
+}
+
+int disks_overlay(struct disks *disks, struct disk_unit *unit, const char *name, bool existing,
+		  struct bd_error *err)
+{
+	struct drive next = *unit->drive;
+	int ret = 0;
+
+	if (unit->drive->snapshot)
+		return bd_fail(err, -ENOTSUP, "the disk is a temporary overlay itself");
+	if (!existing)
+		ret = create(disks, &unit->disk, name, err);
+	if (ret < 0)
+		return ret;
+	next.filename = strdup(name);
+	next.format = strdup("qcow2");
+	next.opts = bd_opts_new();
+	ret = replace(disks, unit, &next, err);
+	if (ret == 0) {
+		become(unit->drive, &next);
+		return 0;
+	}
+	if (!existing)
+		unlink(name);
+	free(next.filename);
+	free(next.format);
+	bd_opts_free(next.opts);
+	return ret;
+}
+
+int disks_reopen(struct disks *disks, struct disk_unit *unit, const struct bd_opts *opts,
+		 struct bd_error *err)
+{
+	struct drive next = *unit->drive;
+	int ret = 0;
+
+	if (unit->drive->snapshot)
+		return bd_fail(err, -ENOTSUP, "the disk is a temporary overlay");
+	next.opts = bd_opts_copy(unit->drive->opts);
+	for (size_t i = 0; next.opts && i < bd_opts_count(opts) && ret == 0; i++)
+		ret = bd_opts_set(next.opts, bd_opts_key(opts, i), bd_opts_value(opts, i));
+	if (ret == 0)
+		ret = replace(disks, unit, &next, err);
+	if (ret == 0)
+		become(unit->drive, &next);
+	else
+		bd_opts_free(next.opts);
+	return ret;
+}

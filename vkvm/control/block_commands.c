@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on disks while the guest runs. */
+#include "vkvm/control/block_commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockdev/include/chain.h"
+#include "blockdev/include/create.h"
+#include "blockdev/include/info.h"
+#include "blockdev/include/snapshot.h"
+#include "vkvm/control/control.h"
+
+/* A command on its way to the I/O thread. */
+struct block_call {
+	struct disks *disks;
+	struct disk_unit *unit;      /* NULL: all */
+	json_t *args, *out;
+	struct bd_error *err;
+	int (*run)(struct block_call *call);
+	int ret;
+};
+
+static const char *text_arg(const struct block_call *call, const char *name)
+{
+	return json_string_value(json_object_get(call->args, name));
+}
+
+/* On the I/O thread: nothing is in flight on that disk meanwhile. */
+static void run_drained(void *arg)
+{
+	struct block_call *call = arg;
+
+	if (call->unit)
+		virtio_blk_drain(&call->unit->blk);
+	call->ret = call->run(call);
+	if (call->unit)
+		virtio_blk_undrain(&call->unit->blk);
+}
+
+static int run_call(struct control *control, json_t *args, json_t **out, struct bd_error *err,
+		    int (*run)(struct block_call *call))
+{
+	struct block_call call = { .disks = control->disks, .args = args, .err = err, .run = run };
+	const char *name = text_arg(&call, "device");
+
+	if (!name)
+		name = text_arg(&call, "node-name");
+	if (!name)
+		name = text_arg(&call, "id");
+	for (unsigned i = 0; name && i < call.disks->nr; i++) {
+		if (!strcmp(call.disks->units[i].disk.id, name))
+			call.unit = &call.disks->units[i];
+	}
+	if (!call.unit)
+		return bd_fail(err, -ENODEV, name ? "Cannot find device '%s'" :
+						    "Parameter 'device' is missing", name);
+	bd_thread_call(control->disks->thread, run_drained, &call);
+	*out = call.out;
+	return call.ret;
+}
+
+/* --- queries ----------------------------------------------------------------------------- */
+
+static json_t *image_json(struct bd_node *node)
+{
+	struct bd_info info = {0};
+	struct bd_error err = {0};
+	json_t *image = json_pack("{s:s, s:s, s:I}", "filename", bd_filename(node), "format",
+				  bd_format_name(node), "virtual-size", (json_int_t)bd_size(node));
+
+	if (bd_info_get(node, &info, &err) < 0)
+		return image;
+	json_object_set_new(image, "actual-size", json_integer(info.actual_size));
+	json_object_set_new(image, "dirty-flag", json_boolean(info.dirty));
+	if (info.cluster_size)
+		json_object_set_new(image, "cluster-size", json_integer(info.cluster_size));
+	if (info.backing_name)
+		json_object_set_new(image, "backing-filename", json_string(info.backing_name));
+	if (info.nr_snapshots)
+		json_object_set_new(image, "snapshots", json_array());
+	for (size_t i = 0; i < info.nr_snapshots; i++)
+		json_array_append_new(json_object_get(image, "snapshots"),
+				      json_pack("{s:s, s:s, s:I}", "id", info.snapshots[i].id,
+						"name", info.snapshots[i].name, "vm-state-size",
+						(json_int_t)info.snapshots[i].vm_state_size));
+	if (info.specific)
+		json_object_set(image, "format-specific", info.specific);
+	bd_info_clear(&info);
+	return image;
+}
+
+static void query_all(void *arg)
+{
+	struct block_call *call = arg;
+
+	for (unsigned i = 0; i < call->disks->nr; i++) {
+		struct disk *disk = &call->disks->units[i].disk;
+
+		bool failed = call->disks->units[i].blk.parked.first;
+		json_t *inserted = json_pack("{s:s, s:b, s:s, s:s, s:o}", "file",
+					     bd_filename(disk->node), "ro", disk->read_only, "drv",
+					     bd_format_name(disk->node), "node-name", disk->id,
+					     "image", image_json(disk->node));
+
+		json_array_append_new(call->out,
+				      json_pack("{s:s, s:b, s:b, s:s, s:s, s:o}", "device",
+						disk->id, "locked", 0, "removable", 0, "type",
+						"unknown", "io-status", failed ? "failed" : "ok",
+						"inserted", inserted));
+	}
+}
+
+int block_query(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	struct block_call call = { .disks = control->disks, .args = args, .err = err,
+				   .out = json_array() };
+
+	bd_thread_call(control->disks->thread, query_all, &call);
+	*out = call.out;
+	return 0;
+}
+
+static json_t *stats_json(const struct disk *disk)
+{
+	static const char *const names[DISK_NR_OPS] = { "rd", "wr", "flush", "unmap" };
+	const struct disk_stats *stats = &disk->stats;
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I}", "wr_highest_offset",
+				 (json_int_t)stats->wr_highest_offset, "x-kicks",
+				 (json_int_t)stats->kicks, "x-interrupts",
+				 (json_int_t)stats->interrupts, "x-max-batch",
+				 (json_int_t)stats->max_batch);
+
+	for (unsigned i = 0; i < DISK_NR_OPS; i++) {
+		const struct disk_op_stats *op = &stats->op[i];
+		const struct {
+			const char *format;
+			uint64_t value;
+		} fields[] = {
+			{ "%s_bytes", op->bytes }, { "%s_operations", op->operations },
+			{ "%s_total_time_ns", op->total_time_ns },
+			{ "failed_%s_operations", op->failed },
+			{ "invalid_%s_operations", op->invalid },
+		};
+
+		for (unsigned f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
+			char name[64];
+
+			snprintf(name, sizeof(name), fields[f].format, names[i]);
+			json_object_set_new(json, name, json_integer((json_int_t)fields[f].value));
+		}
+	}
+	return json;
+}
+
+static void query_all_stats(void *arg)
+{
+	struct block_call *call = arg;
+
+	for (unsigned i = 0; i < call->disks->nr; i++) {
+		struct disk *disk = &call->disks->units[i].disk;
+
+		json_array_append_new(call->out, json_pack(
+			"{s:s, s:s, s:o, s:o}", "device", disk->id, "node-name", disk->id, "stats",
+			stats_json(disk), "driver-specific", bd_stats_json(disk->node)));
+	}
+}
+
+int block_query_stats(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	struct block_call call = { .disks = control->disks, .args = args, .err = err,
+				   .out = json_array() };
+
+	bd_thread_call(control->disks->thread, query_all_stats, &call);
+	*out = call.out;
+	return 0;
+}
+
+/* --- size and snapshots ------------------------------------------------------------------ */
+
+static int do_resize(struct block_call *call)
+{
+	json_t *size = json_object_get(call->args, "size");
+	struct disk_unit *unit = call->unit;
+	int ret;
+
+	if (!json_is_integer(size) || json_integer_value(size) < 0)
+		return bd_fail(call->err, -EINVAL, "Parameter 'size' expects a >0 size");
+	/* The guest would lose data it still refers to. */
+	if ((uint64_t)json_integer_value(size) < bd_size(unit->disk.node))
+		return bd_fail(call->err, -EINVAL, "A disk in use cannot be made smaller");
+	ret = bd_resize(unit->disk.node, (uint64_t)json_integer_value(size), "off", false,
+			call->err);
+	if (ret == 0)
+		virtio_blk_resized(&unit->blk);
+	return ret;
+}
+
+int block_resize(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_resize);
+}
+
+static int do_snapshot(struct block_call *call)
+{
+	const char *name = text_arg(call, "name");
+
+	if (!name || !*name)
+		return bd_fail(call->err, -EINVAL, "Parameter 'name' is missing");
+	return bd_snapshot_create(call->unit->disk.node, name, call->err);
+}
+
+int block_snapshot(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_snapshot);
+}
+
+static int do_delete_snapshot(struct block_call *call)
+{
+	const char *name = text_arg(call, "name");
+
+	if (!name)
+		return bd_fail(call->err, -EINVAL, "Parameter 'name' is missing");
+	return bd_snapshot_delete(call->unit->disk.node, name, call->err);
+}
+
+int block_delete_snapshot(struct control *control, json_t *args, json_t **out,
+			  struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_delete_snapshot);
+}
+
+static int do_commit(struct block_call *call)
+{
+	struct bd_commit_args args = { .top = call->unit->disk.node };
+
+	return bd_commit(&args, call->err);
+}
+
+int block_commit(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_commit);
+}
+
+/* --- another node ------------------------------------------------------------------------ */
+
+static int do_overlay(struct block_call *call)
+{
+	const char *name = text_arg(call, "snapshot-file"), *format = text_arg(call, "format");
+	const char *mode = text_arg(call, "mode");
+
+	if (!name)
+		return bd_fail(call->err, -EINVAL, "Parameter 'snapshot-file' is missing");
+	if (format && strcmp(format, "qcow2"))
+		return bd_fail(call->err, -ENOTSUP, "The overlay's format must be qcow2");
+	return disks_overlay(call->disks, call->unit, name, mode && !strcmp(mode, "existing"),
+			     call->err);
+}
+
+int block_overlay(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_overlay);
+}
+
+static int do_reopen(struct block_call *call)
+{
+	const char *key;
+	json_t *value;
+	struct bd_opts *opts = bd_opts_new();
+	int ret = opts ? 0 : -ENOMEM;
+
+	json_object_foreach(call->args, key, value) {
+		char *text = json_is_string(value) ? strdup(json_string_value(value)) :
+						     json_dumps(value, JSON_ENCODE_ANY);
+
+		if (strcmp(key, "device") && strcmp(key, "node-name") && text)
+			ret = bd_opts_set(opts, key, text);
+		free(text);
+	}
+	if (ret == 0)
+		ret = disks_reopen(call->disks, call->unit, opts, call->err);
+	bd_opts_free(opts);
+	return ret;
+}
+
+/* {"options": [{"node-name":..., "l2-cache-size":...}]}, as QEMU has it. */
+int block_reopen(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+{
+	json_t *list = json_object_get(args, "options"), *one;
+	size_t i;
+	int ret = json_is_array(list) ? 0 : bd_fail(err, -EINVAL, "Parameter 'options' is missing");
+
+	json_array_foreach(list, i, one) {
+		if (ret == 0)
+			ret = run_call(control, one, out, err, do_reopen);
+	}
+	return ret;
+}
+
+/* --- throttling -------------------------------------------------------------------------- */
+
+static int do_throttle(struct block_call *call)
+{
+	/* QEMU's command has no suffix for the totals. */
+	static const char *const aliases[][2] = { { "bps", "bps_total" }, { "iops", "iops_total" },
+		{ "bps_max", "bps_total_max" }, { "iops_max", "iops_total_max" } };
+	struct bd_throttle_limits limits = {0};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(call->args, key, value) {
+		const char *name = key;
+		uint64_t *field;
+
+		for (unsigned i = 0; i < 4; i++) {
+			if (!strcmp(key, aliases[i][0]))
+				name = aliases[i][1];
+		}
+		field = bd_throttle_field(&limits, name);
+		if (!field)
+			continue;
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
+			return bd_fail(call->err, -EINVAL, "Parameter '%s' expects a number", key);
+		*field = (uint64_t)json_integer_value(value);
+	}
+	bd_throttle_set(call->unit->blk.throttle, &limits);
+	return 0;
+}
+
+int block_set_io_throttle(struct control *control, json_t *args, json_t **out,
+			  struct bd_error *err)
+{
+	return run_call(control, args, out, err, do_throttle);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Monitors: QMP and HMP over a unix socket, one client at a time each. */
+#ifndef VKVM_MONITOR_H
+#define VKVM_MONITOR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "blockdev/include/error.h"
+
+enum { MONITOR_ROOM = 1 << 16 };
+
+struct control;
+
+struct monitor {
+	bool qmp;
+	bool negotiated;             /* qmp_capabilities was said */
+	char *path;                  /* of the socket; removed at the end */
+	int listen_fd, fd;           /* -1: none */
+	char input[MONITOR_ROOM];
+	size_t len;                  /* bytes of an unfinished line */
+};
+
+/* @where: "unix:PATH,server..." or "none".  -ENOTSUP and errors of the socket. */
+int monitor_open(struct monitor *monitor, const char *where, bool qmp, struct bd_error *err);
+void monitor_close(struct monitor *monitor);
+/* The descriptor to wait for; -1: none. */
+int monitor_fd(const struct monitor *monitor);
+/* It is readable: take a client, or what the client says. */
+void monitor_ready(struct monitor *monitor, struct control *control);
+/* Send an event to a QMP client; takes @data (NULL: none). */
+void monitor_event(struct monitor *monitor, const char *name, json_t *data);
+
+/* --- commands.c -------------------------------------------------------------------------- */
+
+/* Run a QMP command; *out is its result (NULL: {}).  0 or a negative errno with @err. */
+int command_run(struct control *control, const char *name, json_t *args, json_t **out,
+		struct bd_error *err);
+/* Names of all commands, as query-commands shows them. */
+json_t *command_names(void);
+
+/* --- hmp.c ------------------------------------------------------------------------------- */
+
+/* Run a line of HMP; returns its output, which the caller frees; NULL: no memory. */
+char *hmp_run(struct control *control, const char *line);
+
+#endif

@@ -4,7 +4,8 @@
 . "$CASES/common.sh"
 printf pw >pw
 $Q create -q -f qcow2 --object secret,id=s0,file=pw \
-	-o encrypt.format=luks,encrypt.key-secret=s0,encrypt.iter-time=10 e 10M
+	-o encrypt.format=luks,encrypt.key-secret=s0,encrypt.iter-time=10 e 10M 2>err
+grep -q "does not accept value 'sha256'" err && { echo "built without encryption"; exit 77; }
 rc $Q create -q -f qcow2 -b e -F qcow2 o
 $Q info --output=json o | grep -c '"virtual-size": 10485760'
 rc $Q create -q -f qcow2 -F qcow2 -u \

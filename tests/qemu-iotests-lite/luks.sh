@@ -5,6 +5,12 @@
 # Three secrets that every command gets; S is an array.
 S=(--object secret,id=s0,data=pass --object secret,id=s1,data=other --object secret,id=s2,data=wrong)
 
+if qemu-img create -q "${S[@]}" -f qcow2 -o encryption=on,encrypt.key-secret=s0 .probe 64k 2>&1 |
+	grep -q 'not supported'; then
+	_notrun "built without encryption"
+fi
+rm -f .probe
+
 # What differs from image to image: names, rounds, and how long things took.
 _filter_luks() {
 	sed -E 's/(uuid: )[0-9a-f-]{36}$/\1UUID/; s/("uuid": ")[0-9a-f-]{36}/\1UUID/;

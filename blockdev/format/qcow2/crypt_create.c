@@ -26,6 +26,10 @@ static struct bd_opts *own_options(const struct bd_opts *opts)
 
 static int check_aes(const struct bd_opts *opts, struct bd_error *err)
 {
+	const struct bd_cipher_alg *alg = bd_cipher_alg_find("aes-128");
+
+	if (!alg->impl)
+		return bd_fail(err, -ENOTSUP, "Algorithm '%s' not supported", alg->name);
 	for (size_t i = 0; i < bd_opts_count(opts); i++) {
 		const char *key = bd_opts_key(opts, i);
 

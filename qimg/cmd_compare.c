@@ -116,8 +116,6 @@ static int compare(struct bd_node *a, struct bd_node *b, const struct compare_va
 	progress_begin(&job.progress, values->progress && !job.quiet, 2);
 	progress_update(0, 1, &job.progress);
 	ret = bd_compare(&args, &err);
-	if (ret == BD_SAME)
-		progress_update(1, 1, &job.progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	else if (!job.quiet)

@@ -62,6 +62,8 @@ static int rebase(struct bd_node *node, const struct rebase_values *values, unsi
 	progress_begin(&progress, values->progress && !values->quiet && !values->json, 2);
 	progress_update(0, 1, &progress);
 	ret = bd_rebase(&args, &err);
+	if (ret == 0)
+		progress_update(1, 1, &progress);
 	progress_end(&progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");

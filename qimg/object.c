@@ -33,29 +33,30 @@ static int add_secret(const struct bd_opts *opts)
 
 static int add_object(const struct bd_opts *opts)
 {
-	static const char *const others[] = {
+	static const char *const known[] = {
 		"authz-list", "authz-listfile", "authz-pam", "authz-simple", "iothread",
-		"pr-manager-helper", "secret_keyring", "throttle-group", "tls-cipher-suites",
-		"tls-creds-anon", "tls-creds-psk", "tls-creds-x509",
+		"pr-manager-helper", "secret", "secret_keyring", "throttle-group",
+		"tls-cipher-suites", "tls-creds-anon", "tls-creds-psk", "tls-creds-x509",
 	};
 	const char *type = bd_opts_get(opts, "qom-type");
+	size_t i = 0;
 
 	if (!type || !*type) {
 		report_error("Parameter 'qom-type' is missing");
+		return 1;
+	}
+	while (i < sizeof(known) / sizeof(known[0]) && strcmp(type, known[i]))
+		i++;
+	if (i == sizeof(known) / sizeof(known[0])) {
+		report_error("Parameter 'qom-type' does not accept value '%s'", type);
 		return 1;
 	}
 	if (!bd_opts_get(opts, "id")) {
 		report_error("Parameter 'id' is missing");
 		return 1;
 	}
-	if (!strcmp(type, "secret"))
-		return add_secret(opts);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (!strcmp(type, others[i]))
-			return 0;
-	}
-	report_error("Parameter 'qom-type' does not accept value '%s'", type);
-	return 1;
+	/* The others are for what does not exist here: accepted, and of no effect. */
+	return strcmp(type, "secret") ? 0 : add_secret(opts);
 }
 
 int object_add(const char *text)

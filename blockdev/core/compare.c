@@ -191,17 +191,18 @@ static int add_range(struct compare *job, struct bd_error *err)
 		job->args->offset = off;
 		return BD_DIFFER_STATUS;
 	}
-	if (wanted[0] || wanted[1]) {
+	/* A run of zeros is one chunk of nothing to do: progress is told in order. */
+	if (wanted[0] || wanted[1])
 		len = min_u64(len, CHUNK);
-		chunk->off = off;
-		chunk->len = len;
-		chunk->asked = chunk->reading = 0;
-		for (int i = 0; i < 2; i++) {
-			chunk->wanted[i] = wanted[i];
-			chunk->res[i] = 0;
-		}
-		job->count++;
+	chunk->off = off;
+	chunk->len = len;
+	chunk->asked = wanted[0] || wanted[1] ? 0 : 2;
+	chunk->reading = 0;
+	for (int i = 0; i < 2; i++) {
+		chunk->wanted[i] = wanted[i];
+		chunk->res[i] = 0;
 	}
+	job->count++;
 	job->next += len;
 	return 0;
 }
@@ -215,7 +216,7 @@ static int finish_chunks(struct compare *job, struct bd_error *err)
 
 		if (chunk->asked < 2 || chunk->reading)
 			return 0;
-		ret = check_chunk(job, chunk, err);
+		ret = chunk->wanted[0] || chunk->wanted[1] ? check_chunk(job, chunk, err) : 0;
 		if (ret)
 			return ret;
 		job->first = (job->first + 1) % CHUNKS;
@@ -237,6 +238,7 @@ static void tell_size(struct compare *job)
 
 static int run(struct compare *job, struct bd_error *err)
 {
+	unsigned before;
 	int later = 0, ret; /* later: a difference of status behind the chunks in flight */
 
 	for (;;) {
@@ -256,6 +258,13 @@ static int run(struct compare *job, struct bd_error *err)
 			if (!read_chunk(&job->chunks[(job->first + i) % CHUNKS]))
 				break;
 		}
+		/* Chunks of zeros need no wait. */
+		before = job->count;
+		ret = finish_chunks(job, err);
+		if (ret)
+			return ret;
+		if (job->count != before)
+			continue;
 		if (!job->count)
 			return later;
 		if (!job->in_flight)
@@ -263,9 +272,6 @@ static int run(struct compare *job, struct bd_error *err)
 		ret = bd_queue_poll(bd_node_queue(job->side[0].node), true);
 		if (ret < 0)
 			return bd_fail_errno(err, ret, "Could not wait for I/O");
-		ret = finish_chunks(job, err);
-		if (ret)
-			return ret;
 	}
 }
 

@@ -135,8 +135,6 @@ static void drain_slots(struct copy_job *job)
 			continue;
 		if (slot->res < 0)
 			slot_failed(slot);
-		else if (bd_copy_counts(job->args, slot->run.kind))
-			job->done += slot->run.len;
 		list_del(&slot->link);
 		list_add_tail(&job->idle, &slot->link);
 	}
@@ -166,6 +164,29 @@ static void write_slots(struct copy_job *job)
 	}
 }
 
+static void show_progress(const struct copy_job *job, uint64_t done)
+{
+	if (job->args->progress)
+		job->args->progress(done, job->total, job->args->user);
+}
+
+/*
+ * A piece is taken up: with qemu-img that is the moment when it counts, so that the percentages do
+ * not depend on the order in which writes end.  Compressed clusters count one by one.
+ */
+static void count_piece(struct copy_job *job, const struct copy_run *piece)
+{
+	uint64_t left = bd_copy_counts(job->args, piece->kind) ? piece->len : 0;
+
+	while (left && job->args->count_first) {
+		uint64_t step = job->args->compress ? min_u64(job->scan.cluster, left) : left;
+
+		left -= step;
+		job->done += step;
+		show_progress(job, min_u64(job->done, job->total));
+	}
+}
+
 /* Put pieces into idle slots.  1: there is more to do, 0: the end is reached. */
 static int start_slots(struct copy_job *job, struct bd_error *err)
 {
@@ -180,10 +201,10 @@ static int start_slots(struct copy_job *job, struct bd_error *err)
 		if (ret < 0)
 			return ret;
 		job->next += piece.len;
+		count_piece(job, &piece);
 		if (bd_copy_skips(job->args, piece.kind))
 			continue;
 		if (piece.kind == COPY_DATA && job->offload && bd_copy_offload(job, &piece)) {
-			job->done += piece.len;
 			return 1; /* so that progress is seen */
 		}
 		slot = container_of(job->idle.next, struct copy_slot, link);
@@ -233,12 +254,6 @@ static int wait_turn(struct copy_job *job)
 	return 0;
 }
 
-static void show_progress(const struct copy_job *job, uint64_t done)
-{
-	if (job->args->progress)
-		job->args->progress(done, job->total, job->args->user);
-}
-
 static bool cancelled(const struct copy_job *job)
 {
 	return job->args->cancel && *job->args->cancel;
@@ -252,8 +267,8 @@ static int run(struct copy_job *job, struct bd_error *err)
 
 	for (;;) {
 		drain_slots(job);
-		if (job->args->count_first ? job->done != shown : job->next != shown) {
-			shown = job->args->count_first ? job->done : job->next;
+		if (!job->args->count_first && job->next != shown) {
+			shown = job->next;
 			show_progress(job, min_u64(shown, job->total));
 		}
 		if (!job->res && cancelled(job))

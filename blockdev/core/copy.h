@@ -81,7 +81,7 @@ struct copy_job {
 	unsigned in_flight;    /* requests */
 	unsigned idle_turns;   /* turns of the loop with nothing in flight */
 	uint64_t next;         /* target byte the next slot starts at */
-	uint64_t done, total;  /* bytes, for progress */
+	uint64_t done, total;  /* bytes, for progress: taken up, and to be copied */
 	uint64_t dst_size;     /* bytes */
 	uint64_t align;        /* sectors, a power of two: holes start and end on it */
 	uint64_t cluster;      /* bytes of a target cluster; 0: none, or order does not matter */

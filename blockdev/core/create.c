@@ -222,6 +222,15 @@ static int run_create(struct bd_queue *queue, const struct bd_create_args *args,
 	return ret;
 }
 
+/* Is the name one that a file can have?  Before anything is said. */
+static int check_name(const char *filename, struct bd_error *err)
+{
+	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
+
+	return opts ? io_name_to_opts(filename, opts, err) :
+		      bd_fail(err, -ENOMEM, "Out of memory");
+}
+
 int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_error *err)
 {
 	const struct bd_format *fmt = bd_format_find(args->format);
@@ -237,6 +246,9 @@ int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_err
 		return ret;
 	if (!bd_opts_get(args->opts, "size"))
 		return bd_fail(err, -EINVAL, "Image creation needs a size parameter");
+	ret = check_name(args->filename, err);
+	if (ret < 0)
+		return ret;
 	ret = add_defaults(args->opts, fmt->create->options);
 	if (ret < 0)
 		return bd_fail(err, ret, "Out of memory");

@@ -169,11 +169,10 @@ static int copy_piece(struct rebase *rb, uint64_t off, uint64_t len, struct bd_e
 	return ret;
 }
 
-/* Need [off, +*len) be looked at?  *len is cut to where the answer holds. */
-static int wanted(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_error *err)
+/* Does the image leave out [off, +*len)?  *len is cut to where the answer holds. */
+static int left_out(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_error *err)
 {
 	struct bd_extent ext;
-	bool zeros = false;
 	int ret = bd_map_above(rb->args->node, rb->old, off, *len, &ext, 1);
 
 	if (ret < 0)
@@ -183,43 +182,59 @@ static int wanted(struct rebase *rb, uint64_t off, uint64_t *len, struct bd_erro
 		return 0;
 	if (rb->in_chain && rb->new == rb->old)
 		return 0;
-	if (rb->in_chain && off < rb->shown) {
-		*len = min_u64(*len, rb->shown - off);
-		ret = bd_map_above(rb->old, rb->new, off, *len, &ext, 1);
-		if (ret < 0)
-			return bd_fail_errno(err, ret, "error while reading image metadata");
-		*len = min_u64(*len, ext.len);
-		if (ext.flags & BD_EXTENT_CUT)
-			return bd_fail_errno(err, -EIO,
-					     "error while reading from old backing file");
-		return ext.kind != BD_UNALLOCATED;
-	}
-	ret = zero_there(rb->old, off, len);
-	if (ret >= 0)
-		zeros = ret && zero_there(rb->new, off, len) == 1;
+	if (!rb->in_chain || off >= rb->shown)
+		return 1;
+	*len = min_u64(*len, rb->shown - off);
+	ret = bd_map_above(rb->old, rb->new, off, *len, &ext, 1);
 	if (ret < 0)
-		return bd_fail_errno(err, ret, "error while reading from old backing file");
-	return !zeros;
+		return bd_fail_errno(err, ret, "error while reading image metadata");
+	*len = min_u64(*len, ext.len);
+	if (ext.flags & BD_EXTENT_CUT)
+		return bd_fail_errno(err, -EIO, "error while reading from old backing file");
+	return ext.kind != BD_UNALLOCATED;
+}
+
+/* Copy what differs of [off, +len); where both read as zeros nothing need be read. */
+static int copy_range(struct rebase *rb, uint64_t off, uint64_t len, struct bd_error *err)
+{
+	uint64_t end = off + len;
+	int ret = 0;
+
+	while (off < end && ret >= 0) {
+		uint64_t part = end - off;
+		bool zeros;
+
+		ret = zero_there(rb->old, off, &part);
+		if (ret < 0)
+			return bd_fail_errno(err, ret, "error while reading from old backing file");
+		zeros = ret && zero_there(rb->new, off, &part) == 1;
+		ret = zeros ? 0 : copy_piece(rb, off, part, err);
+		off += part;
+	}
+	return ret;
 }
 
 static int copy_differences(struct rebase *rb, struct bd_error *err)
 {
 	const struct bd_rebase_args *args = rb->args;
-	uint64_t size = args->node->size, off = 0;
+	uint64_t size = args->node->size, off = 0, told = 0;
 
 	while (off < size) {
 		uint64_t len = min_u64(size - off, PIECE);
-		int ret = wanted(rb, off, &len, err);
+		int ret = left_out(rb, off, &len, err);
+		bool copy = ret > 0;
 
-		if (ret > 0)
-			ret = copy_piece(rb, off, len, err);
+		if (copy)
+			ret = copy_range(rb, off, len, err);
 		if (ret < 0)
 			return ret;
 		if (args->cancel && *args->cancel)
 			return bd_fail_errno(err, -ECANCELED, "Rebase was stopped");
 		off += len;
-		if (args->progress)
-			args->progress(off, size, args->user);
+		/* As if each of them were a whole piece: so qemu-img counts. */
+		told += copy ? min_u64(min_u64(PIECE, size), size - told) : 0;
+		if (args->progress && copy)
+			args->progress(told, size, args->user);
 	}
 	return 0;
 }

@@ -67,6 +67,8 @@ int bd_snapshot_create(struct bd_node *node, const char *name, struct bd_error *
 
 int bd_snapshot_apply(struct bd_node *node, const char *which, struct bd_error *err)
 {
+	struct bd_bitmap_info *bitmaps = NULL;
+	size_t nr = 0;
 	int idx, ret;
 
 	if (!node->fmt->snapshot)
@@ -76,6 +78,13 @@ int bd_snapshot_apply(struct bd_node *node, const char *which, struct bd_error *
 		return ret;
 	if (!node->fmt->snapshot->can(node))
 		return bd_fail_errno(err, -ENOTSUP, "Failed to load snapshot");
+	/* They would tell of changes that have been undone. */
+	ret = bd_bitmaps_get(node, &bitmaps, &nr, err);
+	if (ret < 0)
+		return ret;
+	bd_bitmaps_free(bitmaps, nr);
+	if (nr)
+		return bd_fail(err, -EBUSY, "Device has active dirty bitmaps");
 	idx = find_any(node, which);
 	if (idx < 0)
 		return bd_fail_errno(err, idx, "Failed to load snapshot");

@@ -13,7 +13,7 @@ _qimg_options()
 		-o|--options) kind=OPTIONS ;;
 		esac ;;
 	bench)
-		options='-f --format= --image-opts --object= -t --cache= -c --count= -d --depth= -o --offset= -s --buffer-size= -S --step-size= -w --write --pattern= --flush-interval= --no-drain -i --aio= -n --native -U --force-share -q --quiet --random --mix= --seed= --time= --latency --stats --output= --l2-cache-size= --l2-cache-entry-size= --l2-cache-file= --refcount-cache-size= --cache-size= --cache-clean-interval= --batch= --no-l2-cache --no-extents -h --help '
+		options='-f --format= --image-opts --object= -t --cache= -c --count= -d --depth= -o --offset= -s --buffer-size= -S --step-size= -w --write --pattern= --flush-interval= --no-drain -i --aio= -n --native -U --force-share -q --quiet --random --mix= --seed= --time= --latency --stats --output= --l2-cache-size= --l2-cache-entry-size= --l2-cache-file= --refcount-cache-size= --cache-size= --cache-clean-interval= --warm-up --batch= --no-l2-cache --no-extents -h --help '
 		case $prev in
 		-f|--format) kind=FMT ;;
 		--object) kind=OBJDEF ;;

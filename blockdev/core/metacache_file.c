@@ -16,7 +16,7 @@
 #include "blockdev/core/queue.h"
 #include "blockdev/core/report.h"
 
-enum { HEADER = 4096, WAYS = 4, STORES = 16 };
+enum { HEADER = 4096, WAYS = 16, STORES = 16 };
 
 static const char magic[8] = "qimgL2c1";
 
@@ -174,7 +174,8 @@ int metacache_file_open(const struct metacache_file_args *args, struct metacache
 	if (!file)
 		return ret;
 	file->args = *args;
-	file->args.tables = round_up(max_u64(args->tables, WAYS), 256);
+	/* With room for half as many again nearly every table finds a place among its 16. */
+	file->args.tables = round_up(max_u64(args->tables + args->tables / 2, WAYS), 256);
 	file->path = strdup(args->path);
 	file->index = calloc(file->args.tables, sizeof(struct entry));
 	file->data_off = HEADER + round_up(index_bytes(file), 4096);

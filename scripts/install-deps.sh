@@ -8,7 +8,7 @@ build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdefl
 	nettle-dev libxxhash-dev libedit-dev"
 quickstart="e2fsprogs mawk"
 test="check qemu-utils seabios clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
-bench="fio qemu-utils python3 e2fsprogs sysstat"
+bench="fio qemu-utils python3 e2fsprogs gnuplot-nox time tar"
 
 if [ $# = 0 ]; then
 	echo "usage: install-deps.sh build|quickstart|test|bench..." >&2

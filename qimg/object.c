@@ -8,20 +8,26 @@
 #include "blockdev/include/secret.h"
 #include "qimg/report.h"
 
+static bool is_one_of(const char *key, const char *const *list)
+{
+	while (*list && strcmp(*list, key))
+		list++;
+	return *list;
+}
+
 static int add_secret(const struct bd_opts *opts)
 {
-	static const char *const known[] = { "qom-type", "id", "data", "file", "format",
-					     "keyid", "iv" };
+	static const char *const own[] = { "data", "file", NULL };
+	static const char *const keyring[] = { "serial", NULL };
+	static const char *const common[] = { "qom-type", "id", "format", "keyid", "iv", NULL };
+	bool in_file = !strcmp(bd_opts_get(opts, "qom-type"), "secret");
 	struct bd_error err = { 0 };
 
 	for (size_t i = 0; i < bd_opts_count(opts); i++) {
-		size_t k = 0;
+		const char *key = bd_opts_key(opts, i);
 
-		while (k < sizeof(known) / sizeof(known[0]) &&
-		       strcmp(known[k], bd_opts_key(opts, i)))
-			k++;
-		if (k == sizeof(known) / sizeof(known[0])) {
-			report_error("Parameter '%s' is unexpected", bd_opts_key(opts, i));
+		if (!is_one_of(key, common) && !is_one_of(key, in_file ? own : keyring)) {
+			report_error("Parameter '%s' is unexpected", key);
 			return 1;
 		}
 	}
@@ -56,7 +62,9 @@ static int add_object(const struct bd_opts *opts)
 		return 1;
 	}
 	/* The others are for what does not exist here: accepted, and of no effect. */
-	return strcmp(type, "secret") ? 0 : add_secret(opts);
+	if (strcmp(type, "secret") && strcmp(type, "secret_keyring"))
+		return 0;
+	return add_secret(opts);
 }
 
 int object_add(const char *text)

@@ -100,7 +100,7 @@ static int parse_object(struct options *options, const char *arg, struct bd_erro
 	const char *type = ret == 0 ? bd_opts_get(opts, "qom-type") : NULL;
 
 	(void)options;
-	if (type && !strcmp(type, "secret"))
+	if (type && (!strcmp(type, "secret") || !strcmp(type, "secret_keyring")))
 		ret = bd_secret_add(opts, err);
 	bd_opts_free(opts);
 	return ret;

@@ -5,15 +5,17 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "blockdev/base/cleanup.h"
 #include "blockdev/crypto/cipher.h"
 
-enum { FILE_MAX = 1 << 20, KEY_LEN = 32, BLOCK = 16 };
+enum { FILE_MAX = 1 << 20, KEY_MAX = 1 << 16, KEY_LEN = 32, BLOCK = 16 };
 
 /* Bytes that are wiped when they go. */
 struct buffer {
@@ -69,6 +71,31 @@ static int read_file(const char *name, struct buffer *buf, struct bd_error *err)
 	if (ret == 0 && buf->len == FILE_MAX)
 		ret = bd_fail(err, -EFBIG, "Unable to read %s: The file is too large", name);
 	return ret;
+}
+
+/* A key of the kernel's key ring.  keyctl(2) has no wrapper in the C library. */
+static int read_key(const char *serial, struct buffer *buf, struct bd_error *err)
+{
+	uint64_t number;
+	long len;
+	int ret;
+
+	if (!serial)
+		return bd_fail(err, -EINVAL, "Parameter 'serial' is missing");
+	if (bd_parse_u64(serial, &number) < 0 || number > INT32_MAX)
+		return bd_fail(err, -EINVAL, "Parameter 'serial' expects integer");
+	ret = make(buf, KEY_MAX, err);
+	if (ret < 0)
+		return ret;
+	len = syscall(SYS_keyctl, KEYCTL_READ, number, buf->data, buf->len);
+	if (len < 0)
+		return bd_fail_errno(err, -errno, "Unable to read serial key %08x",
+				     (unsigned)number);
+	if ((size_t)len > buf->len)
+		return bd_fail(err, -EFBIG, "Unable to read serial key %08x: it is too long",
+			       (unsigned)number);
+	buf->len = (size_t)len;
+	return 0;
 }
 
 static int value_of(char c)
@@ -181,8 +208,11 @@ static int decrypt(struct buffer *buf, const struct bd_opts *opts, struct bd_err
 static int load(const struct bd_opts *opts, struct buffer *raw, struct bd_error *err)
 {
 	const char *data = bd_opts_get(opts, "data"), *file = bd_opts_get(opts, "file");
+	const char *type = bd_opts_get(opts, "qom-type");
 	int ret;
 
+	if (type && !strcmp(type, "secret_keyring"))
+		return read_key(bd_opts_get(opts, "serial"), raw, err);
 	if (file && data)
 		return bd_fail(err, -EINVAL, "'file' and 'data' are mutually exclusive");
 	if (file)

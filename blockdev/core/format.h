@@ -90,6 +90,8 @@ struct bd_snapshot_ops {
 	int (*apply)(struct bd_node *node, size_t idx, struct bd_error *err);
 	int (*remove)(struct bd_node *node, size_t idx, struct bd_error *err);
 	int (*load)(struct bd_node *node, size_t idx, struct bd_error *err);
+	/* Read or write the state of a machine that is kept beside the disk. */
+	int (*vmstate)(struct bd_node *node, uint64_t off, void *buf, size_t len, bool write);
 };
 
 /* Bits of one bitmap. */

@@ -133,3 +133,18 @@ int bd_snapshot_load_any(struct bd_node *node, const char *which, struct bd_erro
 		return cannot_load(node, err);
 	return load(node, find_any(node, which), err);
 }
+
+int bd_vmstate_read(struct bd_node *node, uint64_t off, void *buf, size_t len)
+{
+	const struct bd_snapshot_ops *ops = node->fmt->snapshot;
+
+	return ops && ops->vmstate ? ops->vmstate(node, off, buf, len, false) : -ENOTSUP;
+}
+
+int bd_vmstate_write(struct bd_node *node, uint64_t off, const void *buf, size_t len)
+{
+	const struct bd_snapshot_ops *ops = node->fmt->snapshot;
+
+	return ops && ops->vmstate ?
+	       ops->vmstate(node, off, (void *)(uintptr_t)buf, len, true) : -ENOTSUP;
+}

@@ -30,4 +30,12 @@ int bd_snapshot_load(struct bd_node *node, const char *id, const char *name, str
 /* As bd_snapshot_load(), by an ID or else a name. */
 int bd_snapshot_load_any(struct bd_node *node, const char *which, struct bd_error *err);
 
+/*
+ * Bytes of the state of a machine, kept beside the disk until the next snapshot takes it along.
+ * @off: within that state.  What was never written reads as zeros.
+ * -ENOTSUP: the format has none.  Blocks; no request in flight.  Like: qemu-io read -b, write -b.
+ */
+int bd_vmstate_read(struct bd_node *node, uint64_t off, void *buf, size_t len);
+int bd_vmstate_write(struct bd_node *node, uint64_t off, const void *buf, size_t len);
+
 #endif

@@ -12,6 +12,7 @@
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/bitmap.h"
 #include "blockdev/format/qcow2/header.h"
+#include "blockdev/format/qcow2/overlap.h"
 
 static int write_size(struct qcow2 *q, uint64_t size)
 {
@@ -42,7 +43,7 @@ static int switch_l1(struct qcow2 *q, const uint64_t *table, uint64_t entries, u
 	return io_pflush(q->node->file);
 }
 
-static int grow_l1(struct qcow2 *q, uint64_t entries)
+int qcow2_l1_reserve(struct qcow2 *q, uint64_t entries)
 {
 	uint64_t off, old_off = q->l1_off, old_size = q->l1_size;
 	uint64_t *table;
@@ -76,6 +77,7 @@ static int grow_l1(struct qcow2 *q, uint64_t entries)
 	q->l1_dirty = dirty;
 	q->l1_size = (uint32_t)entries;
 	q->l1_off = off;
+	qcow2_overlap_free(q); /* the old table's clusters are as good as others now */
 	return old_size ? qcow2_free_meta(q, old_off, old_size * 8) : 0;
 }
 
@@ -92,32 +94,6 @@ static int hide_old_bytes(struct bd_node *node, uint64_t old)
 	return end > old ? bd_pwrite_zeroes(node, old, end - old, 0) : 0;
 }
 
-static int grow(struct bd_node *node, uint64_t size, const char *prealloc, struct bd_error *err)
-{
-	struct qcow2 *q = qcow2_of(node);
-	uint64_t old = node->size, first = round_up(old, q->cluster_size);
-	int ret = grow_l1(q, qcow2_l1_needed(q, size));
-
-	if (ret < 0)
-		return bd_fail_errno(err, ret, "Failed to grow the L1 table");
-	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE) {
-		ret = io_resize(node->data, size, strcmp(prealloc, "metadata") ? prealloc : "off",
-				err);
-		if (ret < 0)
-			return ret;
-	}
-	node->size = size;
-	if (first < size) {
-		ret = qcow2_prealloc_range(q, first, size - first, prealloc, err);
-		if (ret < 0)
-			return ret;
-	}
-	ret = write_size(q, size);
-	if (ret == 0)
-		ret = hide_old_bytes(node, old);
-	return ret < 0 ? bd_fail_errno(err, ret, "Failed to update the image size") : 0;
-}
-
 /* Give back the L2 tables that map nothing any more. */
 static int drop_tables(struct qcow2 *q, uint64_t size)
 {
@@ -132,6 +108,7 @@ static int drop_tables(struct qcow2 *q, uint64_t size)
 		if (ret < 0)
 			return ret;
 	}
+	qcow2_overlap_free(q);
 	return qcow2_flush_all(q);
 }
 
@@ -183,6 +160,55 @@ static int cut(struct bd_node *node, uint64_t first)
 	ret = bd_pdiscard(node, first, node->size - first);
 	node->flags = flags;
 	return ret;
+}
+
+/* What lies behind the disk, the state of a machine, must not appear in a longer one. */
+static int drop_state(struct bd_node *node)
+{
+	struct qcow2 *q = qcow2_of(node);
+	unsigned span_bits = q->cluster_bits + q->l2_bits;
+	uint64_t size = node->size, first = qcow2_l1_needed(q, size);
+	bool any = false;
+	int ret;
+
+	for (uint64_t i = first; i < q->l1_size; i++)
+		any |= q->l1[i] != 0;
+	if (!any)
+		return 0;
+	node->size = (uint64_t)q->l1_size << span_bits;
+	ret = cut(node, first << span_bits);
+	node->size = size;
+	if (ret == 0)
+		ret = qcow2_flush_all(q);
+	return ret < 0 ? ret : drop_tables(q, size);
+}
+
+static int grow(struct bd_node *node, uint64_t size, const char *prealloc, struct bd_error *err)
+{
+	struct qcow2 *q = qcow2_of(node);
+	uint64_t old = node->size, first = round_up(old, q->cluster_size);
+	int ret = drop_state(node);
+
+	if (ret == 0)
+		ret = qcow2_l1_reserve(q, qcow2_l1_needed(q, size));
+	if (ret < 0)
+		return bd_fail_errno(err, ret, "Failed to grow the L1 table");
+	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE) {
+		ret = io_resize(node->data, size, strcmp(prealloc, "metadata") ? prealloc : "off",
+				err);
+		if (ret < 0)
+			return ret;
+	}
+	node->size = size;
+	if (first < size) {
+		ret = qcow2_prealloc_range(q, first, size - first, prealloc, err);
+		if (ret < 0)
+			return ret;
+	}
+	ret = write_size(q, size);
+	if (ret == 0)
+		ret = hide_old_bytes(node, old);
+	return ret < 0 ? bd_fail_errno(err, ret, "Failed to update the image size") : 0;
 }
 
 static int shrink_disk(struct bd_node *node, uint64_t size, struct bd_error *err)

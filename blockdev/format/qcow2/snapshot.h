@@ -24,4 +24,7 @@ int qcow2_snapshot_write_l1(struct qcow2_rewrite *rw, const uint64_t *l1, uint32
 			    uint64_t *off);
 extern const struct bd_snapshot_ops qcow2_snapshot_ops;
 
+/* As bd_vmstate_read() and bd_vmstate_write().  Blocks; drained. */
+int qcow2_vmstate(struct bd_node *node, uint64_t off, void *buf, size_t len, bool write);
+
 #endif

@@ -283,4 +283,5 @@ const struct bd_snapshot_ops qcow2_snapshot_ops = {
 	.apply = apply,
 	.remove = remove_one,
 	.load = load,
+	.vmstate = qcow2_vmstate,
 };

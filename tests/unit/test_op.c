@@ -169,8 +169,12 @@ START_TEST(timers_in_order)
 	io_timer_cancel(&timers[2]);
 	io_timer_cancel(&timers[2]);
 	ck_assert_uint_eq(io_ctx_pending(ctx), 2);
-	while (io_ctx_pending(ctx))
-		ck_assert_int_eq(io_ctx_poll(ctx, true), 1);
+	/* On a busy machine both may be due by the time one is looked at. */
+	while (io_ctx_pending(ctx)) {
+		int nr = io_ctx_poll(ctx, true);
+
+		ck_assert(nr == 1 || (nr == 2 && !_i));
+	}
 	ck_assert_int_eq(fired.nr, 2);
 	ck_assert_int_eq(fired.fired[0], 2);
 	ck_assert_int_eq(fired.fired[1], 1);

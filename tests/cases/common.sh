@@ -35,3 +35,30 @@ let_go() {
 	wait
 	rm -f .fifo .held
 }
+
+# --- bytes of an image ---
+
+be64() { # FILE OFFSET: a big-endian number
+	echo $((0x$(od -An -tx8 --endian=big -j $(($2)) -N 8 "$1" | tr -d ' ')))
+}
+
+put64() { # FILE OFFSET VALUE
+	printf '%016x' $(($3)) | xxd -r -p | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
+}
+
+l1_of() { be64 "$1" 40; }
+
+l2_of() { # FILE [NUMBER]
+	echo $(($(be64 "$1" $(($(l1_of "$1") + 8 * ${2:-0}))) & 0x00fffffffffffe00))
+}
+
+# make_image FILE: 64 MiB, five data clusters of 0x11 and 0x22.
+make_image() {
+	rm -f "$1"
+	$Q create -q -f qcow2 "$1" 64M
+	$IO -c 'write -P 0x11 0 256k' -c 'write -P 0x22 1M 64k' "$1" >/dev/null
+}
+
+pattern() { # FILE PATTERN OFFSET LENGTH
+	$IO -r -c "read -P $2 $3 $4" "$1" | grep -cE '^read'
+}

@@ -185,6 +185,14 @@ void qcow2_crypt_close(struct qcow2 *q)
 	q->crypt = NULL;
 }
 
+uint64_t qcow2_crypt_header_len(const struct qcow2 *q)
+{
+	if (!q->crypt || q->crypt_method != METHOD_LUKS)
+		return 0;
+	return q->crypto_len < q->crypt->luks.payload_off ? q->crypto_len :
+							    q->crypt->luks.payload_off;
+}
+
 int qcow2_crypt_info(struct qcow2 *q, json_t *data, struct bd_error *err)
 {
 	json_t *crypt;

@@ -12,6 +12,8 @@
 int qcow2_crypt_open(struct qcow2 *q, struct bd_error *err);
 /* Wipe the key. */
 void qcow2_crypt_close(struct qcow2 *q);
+/* Bytes of the LUKS header with its key slots; 0: there is none. */
+uint64_t qcow2_crypt_header_len(const struct qcow2 *q);
 /* Add "encrypt" to the format's information @data. */
 int qcow2_crypt_info(struct qcow2 *q, json_t *data, struct bd_error *err);
 /* Is any of @opts about encryption? */

@@ -12,6 +12,7 @@
 #include "blockdev/base/be.h"
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
+#include "blockdev/format/qcow2/crypt.h"
 
 struct range {
 	uint64_t off, end;          /* host bytes */
@@ -134,7 +135,7 @@ static void join(struct qcow2_overlap *o)
 
 static int gather_ranges(const struct qcow2 *q, struct qcow2_overlap *o)
 {
-	o->ranges = calloc((size_t)q->nb_snapshots + 5, sizeof(*o->ranges));
+	o->ranges = calloc((size_t)q->nb_snapshots + 6, sizeof(*o->ranges));
 	if (!o->ranges)
 		return -ENOMEM;
 	for (uint32_t i = 0; q->snapshots && i < q->nb_snapshots; i++)
@@ -142,6 +143,8 @@ static int gather_ranges(const struct qcow2 *q, struct qcow2_overlap *o)
 			  QCOW2_OL_INACTIVE_L1);
 	join(o);
 	add_range(q, o, 0, q->cluster_size, QCOW2_OL_MAIN_HEADER);
+	/* Without its key slots the whole disk is lost. */
+	add_range(q, o, q->crypto_off, qcow2_crypt_header_len(q), QCOW2_OL_MAIN_HEADER);
 	add_range(q, o, q->l1_off, (uint64_t)q->l1_size * 8, QCOW2_OL_ACTIVE_L1);
 	add_range(q, o, q->reftable_off, (uint64_t)q->reftable_clusters << q->cluster_bits,
 		  QCOW2_OL_REFCOUNT_TABLE);

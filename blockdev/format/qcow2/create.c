@@ -226,6 +226,19 @@ static int preallocate(struct bd_queue *queue, const char *filename, const struc
 	return ret;
 }
 
+/* keep_data_file: what is there must be the whole disk. */
+static int check_data_file(const struct qcow2_new *new, struct bd_error *err)
+{
+	struct stat info;
+
+	if (stat(new->data_file, &info) < 0)
+		return bd_fail_errno(err, -errno, "Could not open '%s'", new->data_file);
+	if (S_ISREG(info.st_mode) && (uint64_t)info.st_size < new->size)
+		return bd_fail(err, -EINVAL, "The data file '%s' is smaller than the disk",
+			       new->data_file);
+	return 0;
+}
+
 static int create_files(struct bd_queue *queue, const char *filename, const struct qcow2_new *new,
 			struct bd_opts *opts, struct bd_error *err)
 {
@@ -236,6 +249,8 @@ static int create_files(struct bd_queue *queue, const char *filename, const stru
 		return ret;
 	if (io_name_has_protocol(new->data_file) && strncmp(new->data_file, "file:", 5))
 		return bd_fail(err, -EINVAL, "'%s' is no plain file name", new->data_file);
+	if (new->keep_data_file)
+		return 0;
 	return io_create(ctx, new->data_file, new->size,
 			 strcmp(new->prealloc, "metadata") ? new->prealloc : "off", NULL, err);
 }
@@ -270,6 +285,8 @@ int qcow2_create(struct bd_queue *queue, const char *filename, struct bd_opts *o
 	/* What cannot work shall not cost an old file of that name. */
 	if (ret == 0)
 		ret = describe(&new, &probe, &lay, err);
+	if (ret == 0 && new.keep_data_file)
+		ret = check_data_file(&new, err);
 	if (ret == 0)
 		ret = qcow2_crypt_make(opts, &new.crypto, &new.crypto_len, err);
 	if (ret < 0)

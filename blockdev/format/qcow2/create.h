@@ -14,7 +14,7 @@ struct qcow2_new {
 	uint64_t crypto_len;      /* bytes of it */
 	unsigned refcount_order;
 	uint8_t compression_type;
-	bool extended_l2, lazy_refcounts, data_file_raw;
+	bool extended_l2, lazy_refcounts, data_file_raw, keep_data_file;
 	/* texts: borrowed from the options; NULL: not given */
 	const char *prealloc;     /* never NULL */
 	const char *backing_file, *backing_fmt, *data_file;

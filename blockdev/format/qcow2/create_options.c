@@ -40,6 +40,8 @@ const struct bd_option qcow2_create_options[] = {
 	{ "data_file", BD_OPT_STRING, "File name of an external data file", NULL, BOTH },
 	{ "data_file_raw", BD_OPT_BOOL, "The external data file must stay valid as a raw image",
 	  NULL, BOTH },
+	{ "keep_data_file", BD_OPT_BOOL, "Use an existing data file as it is", NULL,
+	  CREATE | BD_OPTION_NEWER },
 	{ "lazy_refcounts", BD_OPT_BOOL, "Postpone refcount updates", "off", BOTH },
 	{ "refcount_bits", BD_OPT_NUMBER, "Width of a reference count entry in bits", "16", BOTH },
 	{0},
@@ -159,6 +161,12 @@ static int parse_data_file(const struct bd_opts *opts, struct qcow2_new *new,
 	/* A raw file's every byte must be found through the tables from the start. */
 	if (new->data_file_raw && !strcmp(new->prealloc, "off"))
 		new->prealloc = "metadata";
+	new->keep_data_file = get_bool(opts, "keep_data_file");
+	if (new->keep_data_file && !new->data_file)
+		return bd_fail(err, -EINVAL, "keep_data_file requires data_file");
+	if (new->keep_data_file && strcmp(new->prealloc, "metadata"))
+		return bd_fail(err, -EINVAL, "keep_data_file requires preallocation=metadata or "
+					     "data_file_raw=on, so that its content is seen");
 	return 0;
 }
 

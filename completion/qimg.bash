@@ -77,7 +77,7 @@ _qimg_options()
 		--output) kind=OFMT ;;
 		esac ;;
 	convert)
-		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --verify --salvage -h --help '
+		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --no-verify --verify --salvage -h --help '
 		case $prev in
 		--object) kind=OBJDEF ;;
 		-f|--source-format|-O|--target-format|-F|--backing-format) kind=FMT ;;

@@ -96,7 +96,6 @@ static void read_ahead(struct ring *ring)
 			.node = ring->node,
 			.off = slot->off,
 			.len = slot->len,
-			.flags = BD_REQ_OFFLOAD,
 			.done = read_done,
 			.user = slot,
 			.one = { slot->buf, slot->len },

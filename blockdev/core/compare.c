@@ -121,7 +121,6 @@ static bool read_chunk(struct chunk *chunk)
 			.len = chunk->len,
 			.done = read_done,
 			.user = chunk,
-			.flags = chunk->len >= 65536 ? BD_REQ_OFFLOAD : 0,
 			.one = { chunk->buf[i], chunk->len },
 			.niov = 1,
 		};

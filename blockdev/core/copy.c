@@ -48,6 +48,8 @@ static uint64_t source_part(const struct copy_slot *slot, struct bd_node **node,
 /* Ask for what is not yet on its way.  1: all of it is, 0: no free request. */
 static int read_slot(struct copy_slot *slot)
 {
+	if (slot->run.kind == COPY_PACKED && slot->read_pos < slot->run.len)
+		bd_copy_read_packed(slot);
 	while (slot->read_pos < slot->run.len) {
 		struct bd_request *req;
 		struct bd_node *node;
@@ -69,7 +71,6 @@ static int read_slot(struct copy_slot *slot)
 			.len = len,
 			.done = read_done,
 			.user = slot,
-			.flags = len >= 65536 ? BD_REQ_OFFLOAD : 0,
 			.one = { slot->buf + slot->read_pos, len },
 			.niov = 1,
 		};
@@ -88,6 +89,7 @@ static void salvage(struct copy_slot *slot)
 	const struct bd_copy_args *args = slot->job->args;
 	char line[128];
 
+	slot->run.kind = COPY_DATA;
 	for (slot->read_pos = 0; slot->read_pos < slot->run.len;) {
 		struct bd_node *node;
 		uint64_t off, len = min_u64(source_part(slot, &node, &off), COPY_SECTOR);
@@ -214,7 +216,7 @@ static int start_slots(struct copy_job *job, struct bd_error *err)
 		slot->read_pos = slot->write_pos = 0;
 		slot->res = 0;
 		slot->write_failed = false;
-		if (piece.kind != COPY_DATA) {
+		if (piece.kind == COPY_ZERO) {
 			slot->read_pos = piece.len;
 			if (!job->args->sparse_size)
 				memset(slot->buf, 0, piece.len);

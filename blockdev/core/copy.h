@@ -4,6 +4,7 @@
 #define BD_CORE_COPY_H
 
 #include "blockdev/base/list.h"
+#include "blockdev/core/queue.h"
 #include "blockdev/include/copy.h"
 
 #define COPY_SECTOR 512u
@@ -14,12 +15,15 @@ enum copy_kind {
 	COPY_DATA, /* read and write */
 	COPY_ZERO, /* reads as zeros */
 	COPY_KEEP, /* the target's backing file has it already */
+	COPY_PACKED, /* one compressed cluster that the target takes as it is */
 };
 
 /* A range of the target of one kind; whole sectors. */
 struct copy_run {
 	uint64_t off, len; /* bytes */
 	enum copy_kind kind;
+	struct bd_node *layer;       /* COPY_PACKED: whose cluster it is */
+	uint64_t host_off, host_len; /* COPY_PACKED: its payload, bytes of layer->data */
 };
 
 /* Walks the sources in order; remembers what it found, up to a bound, for the second walk. */
@@ -67,6 +71,11 @@ struct copy_slot {
 	unsigned reading, writing; /* requests in flight */
 	int res;               /* first error */
 	bool write_failed;     /* it came from a write */
+	struct io_op op;       /* COPY_PACKED: reads the payload */
+	struct iovec iov;
+	struct bd_work work;   /* COPY_PACKED: inflates it to see that it is whole */
+	int looked;            /* COPY_PACKED: what inflating said */
+	size_t packed_len;     /* COPY_PACKED: bytes of the payload proper */
 };
 
 struct copy_job {
@@ -99,6 +108,10 @@ struct copy_job {
  * (no free request, or the rate limit), negative errno.
  */
 int bd_copy_write(struct copy_slot *slot);
+/* Does the target take @ext of a source, at byte @off of the target, as it is? */
+bool bd_copy_passes(const struct copy_scan *scan, const struct bd_extent *ext, uint64_t off);
+/* Start to read the payload of @slot's cluster, and to look at it if that is wanted. */
+void bd_copy_read_packed(struct copy_slot *slot);
 /* Copy all of @run inside the host.  False: read and write it; the next one too. */
 bool bd_copy_offload(struct copy_job *job, const struct copy_run *run);
 /* Is the slot's piece one that counts for progress? */

@@ -29,7 +29,8 @@ unsigned bd_copy_source(const struct bd_copy_args *args, uint64_t off, uint64_t 
 
 bool bd_copy_counts(const struct bd_copy_args *args, enum copy_kind kind)
 {
-	return kind == COPY_DATA || (kind == COPY_ZERO && !args->sparse_size);
+	return kind == COPY_DATA || kind == COPY_PACKED ||
+	       (kind == COPY_ZERO && !args->sparse_size);
 }
 
 bool bd_copy_skips(const struct bd_copy_args *args, enum copy_kind kind)
@@ -170,6 +171,8 @@ static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_
 	struct bd_node *base;
 	uint64_t end;
 
+	if (bd_copy_passes(scan, ext, scan->src_off + ext->guest_off))
+		return COPY_PACKED;
 	if (ext->kind == BD_ZERO || (ext->flags & (BD_EXTENT_SPARSE | BD_EXTENT_CUT)))
 		return COPY_ZERO;
 	if (ext->kind != BD_UNALLOCATED)
@@ -181,7 +184,7 @@ static enum copy_kind extent_kind(const struct copy_scan *scan, const struct bd_
 }
 
 /* The run at source byte @off that the batch shows; *open: it goes on behind the batch, maybe. */
-static uint64_t run_in_batch(const struct copy_scan *scan, uint64_t off, enum copy_kind *kind,
+static uint64_t run_in_batch(const struct copy_scan *scan, uint64_t off, struct copy_run *run,
 			     bool *open)
 {
 	const struct bd_extent *ext = scan->batch, *end = ext + scan->nr_batch;
@@ -191,9 +194,13 @@ static uint64_t run_in_batch(const struct copy_scan *scan, uint64_t off, enum co
 		ext++;
 	if (ext == end)
 		return 0;
-	*kind = extent_kind(scan, ext);
+	*run = (struct copy_run){.kind = extent_kind(scan, ext), .layer = ext->node,
+				 .host_off = ext->host_off, .host_len = ext->host_len};
 	len = ext->guest_off + ext->len - off;
-	while (++ext < end && extent_kind(scan, ext) == *kind)
+	*open = false;
+	if (run->kind == COPY_PACKED)
+		return len;
+	while (++ext < end && extent_kind(scan, ext) == run->kind)
 		len += ext->len;
 	*open = ext == end;
 	return len;
@@ -203,7 +210,7 @@ static uint64_t run_in_batch(const struct copy_scan *scan, uint64_t off, enum co
 static int find_run(struct copy_scan *scan, uint64_t off, struct bd_error *err)
 {
 	uint64_t start, size, len = 0;
-	enum copy_kind kind = COPY_ZERO;
+	struct copy_run run = {.kind = COPY_ZERO};
 	unsigned src = bd_copy_source(scan->args, off, &start);
 	bool open = true;
 
@@ -218,18 +225,20 @@ static int find_run(struct copy_scan *scan, uint64_t off, struct bd_error *err)
 		len = bd_copy_source_len(scan->args, src) - off;
 	} else {
 		if (scan->nr_batch && off > scan->batch[0].guest_off)
-			len = run_in_batch(scan, off, &kind, &open);
+			len = run_in_batch(scan, off, &run, &open);
 		if (open) {
 			int ret = map_batch(scan, off, size - off, err);
 
 			if (ret < 0)
 				return ret;
-			len = run_in_batch(scan, off, &kind, &open);
+			len = run_in_batch(scan, off, &run, &open);
 		}
 		/* Whole sectors, of which the last may end behind the source. */
 		len = round_up(len, COPY_SECTOR);
 	}
-	scan->run = (struct copy_run){ start + off, len, kind };
+	run.off = start + off;
+	run.len = len;
+	scan->run = run;
 	return 0;
 }
 
@@ -237,7 +246,8 @@ static int keep_run(struct copy_scan *scan)
 {
 	struct copy_run *last = scan->nr_kept ? &scan->kept[scan->nr_kept - 1] : NULL;
 
-	if (last && last->kind == scan->run.kind && last->off + last->len == scan->run.off) {
+	if (last && last->kind == scan->run.kind && last->kind != COPY_PACKED &&
+	    last->off + last->len == scan->run.off) {
 		last->len += scan->run.len;
 		return 0;
 	}

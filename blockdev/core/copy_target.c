@@ -60,7 +60,7 @@ static uint64_t sparse_run(const uint8_t *buf, uint64_t nr, uint64_t sector, uin
 
 /* How the next request of @slot looks. */
 struct step {
-	enum { SKIP, WRITE, WRITE_COMPRESSED, WRITE_ZEROES } what;
+	enum { SKIP, WRITE, WRITE_COMPRESSED, WRITE_PACKED, WRITE_ZEROES } what;
 	uint64_t len;
 };
 
@@ -70,7 +70,8 @@ static struct step next_step(const struct copy_slot *slot)
 	const struct bd_copy_args *args = job->args;
 	uint64_t pos = slot->write_pos, left = slot->run.len - pos;
 	bool zero = slot->run.kind == COPY_ZERO && args->sparse_size;
-	struct step step = { .what = WRITE, .len = left };
+	struct step step = { .what = slot->run.kind == COPY_PACKED ? WRITE_PACKED : WRITE,
+			     .len = left };
 
 	if (slot->run.kind == COPY_DATA) {
 		const uint8_t *buf = slot->buf + pos;
@@ -131,9 +132,11 @@ static void start_write(struct copy_slot *slot, struct bd_request *req, struct s
 	req->one = (struct iovec){ slot->buf + slot->write_pos, len };
 	req->iov = &req->one;
 	req->niov = 1;
-	if (len >= 65536)
-		req->flags = BD_REQ_OFFLOAD;
-	if (step.what == WRITE_COMPRESSED)
+	if (step.what == WRITE_PACKED) {
+		req->one.iov_len = slot->packed_len;
+		req->flags = BD_REQ_PACKED;
+	}
+	if (step.what == WRITE_COMPRESSED || step.what == WRITE_PACKED)
 		bd_write_compressed(req);
 	else
 		bd_write(req);

@@ -92,7 +92,7 @@ static int read_piece(struct request *req, struct reader *reader, const struct b
 	rop->to_len = len;
 	rop->small[0] = (struct iovec){rop->bounce, rop->bounce_len};
 	rop->op = (struct io_op){
-		.kind = IO_READ, .flags = reader->io_flags, .file = layer->data,
+		.kind = IO_READ, .file = layer->data,
 		.off = host - before, .len = rop->bounce_len, .iov = rop->small, .niov = 1,
 		.done = cipher_read, .user = rop,
 	};
@@ -144,8 +144,7 @@ static void encrypt_done(struct bd_work *work)
 	rop->iov[0] = (struct iovec){rop->bounce, rop->bounce_len};
 	rop->op.niov = 1;
 	req->ops--; /* bd_req_op_submit() counts it again */
-	bd_req_op_submit(rop, IO_WRITE, rop->layer->data, rop->to, rop->bounce_len,
-			 req->pub.flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0);
+	bd_req_op_submit(rop, IO_WRITE, rop->layer->data, rop->to, rop->bounce_len, 0);
 }
 
 int bd_encrypted_write(struct request *req, struct req_op *rop, uint64_t host_off, uint64_t len)

@@ -145,7 +145,12 @@ struct bd_format {
 		   unsigned max, struct bd_wait *wait);
 	/* Optional: may DATA extents lie in holes of the file (preallocated metadata)?  Blocks. */
 	bool (*holes_in_data)(struct bd_node *node);
-	/* Runs on a worker thread.  Exactly @out_len bytes or -EIO.  NULL: none. */
+	/* Can @b take compressed clusters of @a as they are?  NULL: no. */
+	bool (*same_packing)(const struct bd_node *a, const struct bd_node *b);
+	/*
+	 * Runs on a worker thread.  Exactly @out_len bytes: returns how many of @in it took, or
+	 * -EIO.  NULL: none.
+	 */
 	int (*inflate)(struct bd_node *node, const void *in, size_t in_len, void *out,
 		       size_t out_len);
 	/* Runs on a worker thread.  Bytes written to @out (room for @len - 1), 0: does not pay. */

@@ -31,7 +31,7 @@ static int read_data(struct request *req, struct reader *reader, struct bd_node 
 		return ret;
 	}
 	io_event(layer->file, layer == req->pub.node ? "read_aio" : "read_backing_aio");
-	bd_req_op_submit(rop, IO_READ, layer->data, host_off, len, reader->io_flags);
+	bd_req_op_submit(rop, IO_READ, layer->data, host_off, len, 0);
 	return 1;
 }
 

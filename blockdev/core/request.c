@@ -153,7 +153,6 @@ void bd_read(struct bd_request *pub)
 	struct reader *reader = &req->reader[0];
 
 	bd_reader_start(reader, pub->off, pub->len, pub->iov, pub->niov);
-	reader->io_flags = pub->flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0;
 	start(req, REQ_READ);
 }
 

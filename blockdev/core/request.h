@@ -41,7 +41,6 @@ struct reader {
 	uint64_t pos;              /* bytes of it issued so far */
 	const struct iovec *iov;
 	int niov;
-	unsigned io_flags;         /* IO_OFFLOAD */
 	bool active;
 };
 

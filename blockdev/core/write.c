@@ -243,7 +243,7 @@ static int data(struct request *req)
 		ret = bd_encrypted_write(req, rop, p->host_off - p->head, len);
 	else if (ret == 0)
 		bd_req_op_submit(rop, IO_WRITE, req->pub.node->data, p->host_off - p->head, len,
-				 req->pub.flags & BD_REQ_OFFLOAD ? IO_OFFLOAD : 0);
+				 0);
 	if (ret == 0)
 		return 0;
 	bd_req_op_put(rop);

@@ -39,6 +39,25 @@ static void pack_done(struct bd_work *work)
 	pump(req->pub.node);
 }
 
+/* The payload is there already: it only waits for its turn. */
+static int take_packed(struct request *req)
+{
+	const struct bd_request *pub = &req->pub;
+	size_t len = (size_t)bd_iov_total(pub->iov, pub->niov);
+
+	if (!len || len >= pub->node->cluster_size)
+		return -EINVAL;
+	req->packed = malloc(len);
+	if (!req->packed)
+		return -ENOMEM;
+	bd_iov_to_buf(pub->iov, pub->niov, 0, req->packed, len);
+	req->packed_len = len;
+	req->packing_done = true;
+	list_add_tail(&pub->node->packing, &req->packing);
+	pump(pub->node);
+	return 0;
+}
+
 static int check(const struct request *req)
 {
 	const struct bd_node *node = req->pub.node;
@@ -64,7 +83,9 @@ void bd_compressed_begin(struct request *req)
 	req->packed_len = 0;
 	req->packed_ready = req->packing_done = false;
 	request_fail(req, check(req));
-	if (req->err)
+	if (!req->err && req->pub.flags & BD_REQ_PACKED)
+		request_fail(req, take_packed(req));
+	if (req->err || req->packing_done)
 		return;
 	req->plain = malloc(cluster);
 	req->packed = malloc(cluster);

@@ -135,7 +135,7 @@ enum {
 	BD_REQ_FUA = 1,         /* on stable storage before done() */
 	BD_REQ_UNMAP = 2,       /* zero: may give host clusters back */
 	BD_REQ_NO_FALLBACK = 4, /* zero: -ENOTSUP instead of writing zero bytes */
-	BD_REQ_OFFLOAD = 8,     /* a large buffered transfer: copy on another core */
+	BD_REQ_PACKED = 8,      /* compressed write: the data are packed already */
 };
 
 /* A request from the pool; NULL: all in use (poll, then ask again). */
@@ -145,7 +145,10 @@ void bd_request_put(struct bd_request *req);
 /* Start a request.  Never blocks, never calls done() itself. */
 void bd_read(struct bd_request *req);
 void bd_write(struct bd_request *req);
-/* One whole cluster (or the disk's tail); -ENOTSUP where the format has no compression. */
+/*
+ * One whole cluster (or the disk's tail); -ENOTSUP where the format has no compression.  With
+ * BD_REQ_PACKED the vectors hold its payload, which a cluster of the same packing gave.
+ */
 void bd_write_compressed(struct bd_request *req);
 void bd_write_zeroes(struct bd_request *req); /* no iov */
 void bd_discard(struct bd_request *req);      /* no iov; a hint */

@@ -20,6 +20,8 @@ struct bd_copy_args {
 	struct bd_node *base;        /* keep_backing: layers above it count; NULL: the first */
 	bool exact;                  /* zero bytes among the data make no holes */
 	bool compress;               /* every cluster is written compressed */
+	bool pass_packed;            /* compress: compressed clusters of sources as they are */
+	bool verify_packed;          /* pass_packed: inflate each first, to see that it is whole */
 	bool out_of_order;           /* write what is read first; else in ascending order */
 	bool offload;                /* let the host copy from file to file where it can */
 	bool salvage;                /* unreadable sectors become zeros, with a warning */

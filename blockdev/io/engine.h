@@ -32,7 +32,6 @@ enum io_kind {
 
 enum {
 	IO_FUA = 1,
-	IO_OFFLOAD = 2,     /* large buffered transfer: carry it out on another core */
 	IO_META = 4,        /* metadata: a read past the end of the file is -EIO */
 	IO_UNMAP = 8,       /* IO_ZERO may punch a hole */
 	IO_NO_FALLBACK = 16 /* IO_ZERO: -ENOTSUP rather than writing zero bytes */

@@ -156,7 +156,7 @@ void io_op_step(struct io_op *op, struct io_step *step)
 		[PHASE_FILL] = 0,
 	};
 
-	*step = (struct io_step){ .async = op->tries || (op->flags & IO_OFFLOAD) };
+	*step = (struct io_step){ .async = op->tries };
 	if (op->phase == PHASE_POLL) {
 		step->verb = IO_STEP_POLL;
 		step->fd = op->fd;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,14 +70,14 @@ static int undeflate_long(struct contexts *ctx, const void *in, size_t in_len, v
 			memcpy(out, tmp, out_len);
 		free(tmp);
 	}
-	return ret == LIBDEFLATE_SUCCESS ? 0 : -EIO;
+	return ret == LIBDEFLATE_SUCCESS ? (int)in_len : -EIO;
 }
 
 int qcow2_undeflate(const void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct contexts *ctx = contexts();
-	size_t got;
 	enum libdeflate_result ret;
+	size_t got, used;
 
 	if (!ctx)
 		return -ENOMEM;
@@ -84,10 +85,11 @@ int qcow2_undeflate(const void *in, size_t in_len, void *out, size_t out_len)
 		ctx->inflate = libdeflate_alloc_decompressor();
 	if (!ctx->inflate)
 		return -ENOMEM;
-	ret = libdeflate_deflate_decompress(ctx->inflate, in, in_len, out, out_len, &got);
+	ret = libdeflate_deflate_decompress_ex(ctx->inflate, in, in_len, out, out_len, &used,
+					       &got);
 	if (ret == LIBDEFLATE_INSUFFICIENT_SPACE)
 		return undeflate_long(ctx, in, in_len, out, out_len);
-	return ret == LIBDEFLATE_SUCCESS && got == out_len ? 0 : -EIO;
+	return ret == LIBDEFLATE_SUCCESS && got == out_len ? (int)used : -EIO;
 }
 
 /* Frames follow one another until the cluster is full; what lies behind is not ours. */
@@ -96,6 +98,8 @@ int qcow2_unzstd(const void *in, size_t in_len, void *out, size_t out_len)
 	struct contexts *ctx = contexts();
 	ZSTD_inBuffer from = {in, in_len, 0};
 	ZSTD_outBuffer to = {out, out_len, 0};
+	size_t left = 1;
+	bool stuck = false;
 
 	if (!ctx)
 		return -ENOMEM;
@@ -104,16 +108,20 @@ int qcow2_unzstd(const void *in, size_t in_len, void *out, size_t out_len)
 	if (!ctx->unzstd)
 		return -ENOMEM;
 	ZSTD_DCtx_reset(ctx->unzstd, ZSTD_reset_session_only);
-	while (to.pos < to.size) {
+	/* Behind the last byte of the cluster its frame may have an end to be read. */
+	while (left && !(to.pos == to.size && stuck)) {
 		size_t in_before = from.pos, out_before = to.pos;
-		size_t ret = ZSTD_decompressStream(ctx->unzstd, &to, &from);
 
-		if (ZSTD_isError(ret))
+		left = ZSTD_decompressStream(ctx->unzstd, &to, &from);
+		if (ZSTD_isError(left))
+			return to.pos == to.size ? (int)in_len : -EIO;
+		stuck = from.pos == in_before && to.pos == out_before;
+		if (stuck && to.pos < to.size)
 			return -EIO;
-		if (from.pos == in_before && to.pos == out_before)
-			return -EIO;
+		if (!left && to.pos < to.size)
+			left = 1; /* another frame follows */
 	}
-	return 0;
+	return (int)from.pos;
 }
 
 size_t qcow2_deflate_raw(const void *in, size_t len, void *out, size_t room)

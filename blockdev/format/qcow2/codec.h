@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* 0: exactly @out_len bytes came out (input may be left over); -EIO: damaged. */
+/* Bytes of @in taken to make exactly @out_len bytes (the rest is not looked at); -EIO: damaged. */
 int qcow2_undeflate(const void *in, size_t in_len, void *out, size_t out_len);
 int qcow2_unzstd(const void *in, size_t in_len, void *out, size_t out_len);
 /* Bytes written to @out; 0: does not fit in @room, or failed. */

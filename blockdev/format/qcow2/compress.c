@@ -11,6 +11,12 @@
 #include "blockdev/format/qcow2/entry.h"
 #include "blockdev/format/qcow2/overlap.h"
 
+bool qcow2_same_packing(const struct bd_node *a, const struct bd_node *b)
+{
+	return qcow2_of(a)->compression_type == qcow2_of(b)->compression_type &&
+	       a->cluster_size == b->cluster_size;
+}
+
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len)
 {
 	if (qcow2_of(node)->compression_type)

@@ -37,7 +37,7 @@ PROGS := $(if $(wildcard qimg/main.c),$(BUILD)/qimg) $(if $(io_src),$(BUILD)/qim
 TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(test_src))
 OBJS := $(call obj,$(lib_src) $(img_src) $(io_src) $(vm_src) $(test_src) $(fake_src))
 
-.PHONY: vkvm-guests check-vkvm all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
+.PHONY: vkvm-guests check-vkvm check-guest all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
 	install-dropin install-deps clean help
 .DELETE_ON_ERROR:
 .SECONDARY: # keep the objects of test programs
@@ -101,6 +101,10 @@ unit-programs: $(TESTS)
 vkvm-guests: $(GUEST)/mbr.bin $(GUEST)/guest.elf
 check-vkvm: all vkvm-guests
 	+@BUILD=$(BUILD) tests/run vkvm
+# A real Linux, nested in an emulated machine: about four minutes.
+check-guest: all
+	@scripts/install-deps.sh guest
+	+@BUILD=$(BUILD) tests/run guest
 lint:
 	+@BUILD=$(BUILD) tests/run lint
 iotests: all
@@ -112,7 +116,7 @@ check-long: all unit-programs
 	+@BUILD=$(BUILD) PART=$(PART) tests/run long
 quickstart:
 	@scripts/install-deps.sh quickstart
-	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all vkvm-guests
 	@BUILD=$(BUILD) scripts/quickstart.sh
 
 # --- installation ------------------------------------------------------------------------------
@@ -136,6 +140,7 @@ help:
 	@echo "make check           unit tests, lint, golden tests, cases"
 	@echo "make unit | lint | iotests | cases"
 	@echo "make check-vkvm      tests of vkvm with its own guests, on /dev/kvm"
+	@echo "make check-guest     a stock Linux under vkvm, nested, about four minutes"
 	@echo "make check-long      the long tests; PART=name: one part"
 	@echo "make quickstart      a tour with a real file system image, about two minutes"
 	@echo "make install         DESTDIR=, PREFIX= as usual; install-dropin, uninstall"

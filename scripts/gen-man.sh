@@ -31,6 +31,24 @@ options() {
 	}'
 }
 
+# "  -name ARG   text"
+machine_options() {
+	awk '/^  -[a-zA-Z]/ {
+		match($0, /^  -[-a-zA-Z]+( [A-Z]+)? +/)
+		opt = substr($0, 3, RLENGTH - 2)
+		text = substr($0, RLENGTH + 1)
+		gsub(/ +$/, "", opt)
+		arg = ""
+		if (match(opt, / [A-Z]+$/)) {
+			arg = " \\fI" substr(opt, RSTART + 1) "\\fR"
+			opt = substr(opt, 1, RSTART - 1)
+		}
+		gsub(/-/, "\\-", opt)
+		gsub(/-/, "\\-", text)
+		print ".TP\n\\fB" opt "\\fR" arg "\n" text
+	}'
+}
+
 # "name arguments -- text"
 io_commands() {
 	awk -F ' +-- ' 'NF == 2 {
@@ -48,6 +66,7 @@ block() {
 	qimg) "$qimg" --help | options ;;
 	qimg-io) "$BUILD/qimg-io" --help | options ;;
 	qimg-io-commands) "$BUILD/qimg-io" -c help | io_commands ;;
+	vkvm) "$BUILD/vkvm" -h | machine_options ;;
 	*) "$qimg" "$1" --help | options ;;
 	esac
 }

@@ -8,6 +8,7 @@ build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdefl
 	nettle-dev libxxhash-dev libedit-dev"
 quickstart="e2fsprogs mawk"
 test="check qemu-utils seabios clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
+guest="qemu-system-x86 busybox-static cpio e2fsprogs fio linux-image-amd64 python3 qemu-utils"
 bench="fio qemu-utils python3 e2fsprogs gnuplot-nox time tar"
 
 if [ $# = 0 ]; then
@@ -21,6 +22,7 @@ for group; do
 	quickstart) wanted="$wanted $build $quickstart" ;;
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
+	guest) wanted="$wanted $build $guest" ;;
 	bench) wanted="$wanted $bench" ;;
 	*) echo "install-deps.sh: unknown group $group" >&2; exit 1 ;;
 	esac

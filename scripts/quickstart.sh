@@ -50,7 +50,7 @@ done
 if command -v mke2fs >/dev/null; then
 	# Many small files need more inodes than the default has for a disk of this size.
 	inodes=$(($(find tree | wc -l) * 5 / 4 + 1024))
-	mke2fs -q -t ext4 -N "$inodes" -d tree disk.raw 1G
+	mke2fs -q -t ext4 -L quickstart -N "$inodes" -d tree disk.raw 1G
 else
 	say "mke2fs is not installed: a tar archive of the same files is used instead"
 	tar -c -f disk.raw -C tree .
@@ -80,6 +80,29 @@ if "$Q" bench --help >/dev/null 2>&1; then
 	step "bench, L2 cache 4k" bench -c 100000 -d 64 -s 4096 -S 1052672 --image-opts \
 		driver=qcow2,file.filename=disk.qcow2,l2-cache-size=4k,l2-cache-entry-size=512
 fi
+
+# A guest of a few KB looks at the same disk through vkvm.
+guest() {
+	if ! (: <>/dev/kvm) 2>/dev/null; then
+		echo "/dev/kvm cannot be opened here, so there is no virtual machine to show"
+		return
+	fi
+	timeout 60 "$(dirname "$Q")/vkvm" -kernel "$(dirname "$Q")/tests/vkvm/guest.elf" -hda disk.qcow2 \
+		-device isa-debug-exit,iobase=0xf4 </dev/null >guest.log || true
+	cat guest.log
+	sum=$(head -c 1048576 disk.raw | od -An -v -tu4 -w4 |
+		awk '{ sum = (sum + $1) % 4294967296 } END { printf "%.0f", sum }')
+	if [ "$(sed -n 's/^sum //p' guest.log | tail -n 1)" = "$sum" ]; then
+		echo "The host's sum of the first MiB is the same: $sum"
+	else
+		echo "The host's sum of the first MiB is another one: $sum"
+		return 1
+	fi
+	! command -v dumpe2fs >/dev/null || dumpe2fs -h disk.raw 2>/dev/null |
+		sed -n 's/^Filesystem volume name: */host: label /p; s/^Free blocks: */host: free blocks /p'
+}
+say "The disk in a virtual machine: vkvm -kernel guest.elf -hda disk.qcow2"
+guest
 
 say "Sizes"
 for file in disk.raw disk.qcow2 small.qcow2 back.raw empty.qcow2; do size_of $file; done

@@ -30,6 +30,7 @@ struct parts {
 	struct firmware firmware;
 	struct kernel kernel;
 	struct control control;
+	bool has_pidfile;            /* it is ours, and goes at the end */
 };
 
 /* --- consoles ---------------------------------------------------------------------------- */
@@ -160,11 +161,42 @@ static int wire(struct parts *parts, struct bd_error *err)
 	return ret < 0 ? ret : wire_boot(parts, err);
 }
 
+static int open_file(const char *what, const char *name, struct bd_error *err)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	return fd < 0 ? bd_fail_errno(err, -errno, "%s %s: Could not open the file", what, name) :
+			fd;
+}
+
+/* Files the control thread writes. */
+static int wire_files(struct parts *parts, struct bd_error *err)
+{
+	const struct options *options = &parts->options;
+	struct stats *stats = &parts->control.stats;
+	int fd = -1;
+
+	*stats = (struct stats){ .interval = options->stats_interval,
+				 .live = !options->stats_file, .fd = -1 };
+	if (options->stats_file && !stats->interval)
+		stats->interval = 1;
+	if (options->stats_file)
+		stats->fd = open_file("-stats-file", options->stats_file, err);
+	if (options->pidfile && (fd = open_file("-pidfile", options->pidfile, err)) >= 0) {
+		parts->has_pidfile = true;
+		dprintf(fd, "%d\n", getpid());
+		close(fd);
+	}
+	return (options->stats_file && stats->fd < 0) || (options->pidfile && fd < 0) ? -EIO : 0;
+}
+
 static int run(struct parts *parts, struct bd_error *err)
 {
 	struct control *control = &parts->control;
 	int ret = wire(parts, err);
 
+	if (ret == 0)
+		ret = wire_files(parts, err);
 	if (ret == 0)
 		ret = monitor_open(&control->qmp, parts->options.qmp, true, err);
 	if (ret == 0)
@@ -213,6 +245,8 @@ int main(int argc, char **argv)
 		report_failure(&err);
 		ret = 1;
 	}
+	if (parts.has_pidfile)
+		unlink(parts.options.pidfile);
 	machine_end(&parts.machine);
 	if (disks_close(&parts.disks) < 0 && ret == 0)
 		ret = 1;

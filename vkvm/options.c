@@ -151,6 +151,16 @@ static int parse_smp(struct options *options, const char *arg, struct bd_error *
 	return ret;
 }
 
+static int parse_stats(struct options *options, const char *arg, struct bd_error *err)
+{
+	uint64_t seconds;
+
+	if (bd_parse_u64(arg, &seconds) < 0 || !seconds || seconds > 86400)
+		return bd_fail(err, -EINVAL, "a number of seconds is expected");
+	options->stats_interval = (unsigned)seconds;
+	return 0;
+}
+
 static int parse_help(struct options *options, const char *arg, struct bd_error *err);
 
 static int parse_version(struct options *options, const char *arg, struct bd_error *err)
@@ -186,7 +196,7 @@ static const struct option table[] = {
 	PARSED("blockdev", "OPTIONS", parse_blockdev, "a disk's image, by node-name= or as JSON"),
 	PARSED("device", "OPTIONS", parse_device, "virtio-blk-pci,drive=; isa-debug-exit,iobase="),
 	FLAG("snapshot", snapshot, "write to temporary overlays instead of the images"),
-	TEXT("kernel", kernel, "FILE", "start this kernel: bzImage, ELF, flat test program"),
+	TEXT("kernel", kernel, "FILE", "start this kernel: bzImage or ELF"),
 	TEXT("initrd", initrd, "FILE", "its initial RAM disk"),
 	TEXT("append", append, "TEXT", "its command line"),
 	TEXT("bios", bios, "FILE", "firmware instead of the distribution's SeaBIOS"),
@@ -196,6 +206,8 @@ static const struct option table[] = {
 	TEXT("debugcon", debugcon, "WHERE", "the firmware's log: stdio, file:NAME"),
 	TEXT("name", name, "NAME", "what the machine is called"),
 	TEXT("pidfile", pidfile, "FILE", "write the process number there"),
+	PARSED("stats", "SECONDS", parse_stats, "show the disks' counters at this interval"),
+	TEXT("stats-file", stats_file, "FILE", "write them there, as JSON, instead"),
 	FLAG("S", stopped, "do not start the processors yet"),
 	FLAG("no-reboot", no_reboot, "end instead of rebooting"),
 	FLAG("no-shutdown", no_shutdown, "stop instead of ending when the guest powers off"),

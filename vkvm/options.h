@@ -10,7 +10,8 @@ struct options {
 	uint64_t ram_size;           /* bytes */
 	unsigned nr_cpus;
 	const char *kernel, *initrd, *append, *bios;
-	const char *serial, *debugcon, *name, *pidfile, *qmp, *monitor;
+	const char *serial, *debugcon, *name, *pidfile, *qmp, *monitor, *stats_file;
+	unsigned stats_interval;     /* seconds; 0: none */
 	bool snapshot, stopped, no_reboot, no_shutdown;
 	uint16_t debug_port;         /* of isa-debug-exit; 0: none */
 };

@@ -70,6 +70,13 @@ static int place(struct kernel *kernel, struct bd_error *err)
 	return place_initrd(kernel, err);
 }
 
+/*
+ * A kernel that finds hardware-reduced ACPI and no EFI reboots by a jump to the firmware's entry,
+ * which is not there: this is.  mov $6, %al; mov $0xcf9, %dx; out %al, %dx; hlt
+ */
+static const uint8_t reboot_code[] = { 0xb0, 0x06, 0xba, 0xf9, 0x0c, 0xee, 0xf4 };
+#define REBOOT_ENTRY 0xffff0ull
+
 static void reset(void *arg)
 {
 	struct kernel *kernel = arg;
@@ -78,6 +85,7 @@ static void reset(void *arg)
 
 	pci_assign(kernel->bus, VM_PCI_END);
 	kernel->rsdp = acpi_place(kernel->machine);
+	memory_write(&kernel->machine->vm.mem, REBOOT_ENTRY, reboot_code, sizeof(reboot_code));
 	ret = place(kernel, &err);
 	if (ret == 0)
 		ret = kernel->image.pvh ? kernel_enter_pvh(kernel) : kernel_enter_long(kernel);

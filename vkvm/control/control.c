@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -134,15 +136,69 @@ static void handle_signal(struct control *control)
 
 /* --- console ----------------------------------------------------------------------------- */
 
+static void show(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+/* A byte for the monitor on the console. */
+static void type(struct control *control, uint8_t byte)
+{
+	char echo[] = { (char)byte, 0 }, *text;
+
+	if (byte != '\r' && byte != '\n') {
+		if (byte == 0x7f && control->nr_typed)
+			control->nr_typed--;
+		else if (byte >= ' ' && control->nr_typed < sizeof(control->typed) - 1)
+			control->typed[control->nr_typed++] = (char)byte;
+		show(byte == 0x7f ? "\b \b" : echo);
+		return;
+	}
+	control->typed[control->nr_typed] = 0;
+	control->nr_typed = 0;
+	text = hmp_run(control, control->typed);
+	show("\n");
+	show(text ? text : "");
+	show("(vkvm) ");
+	free(text);
+}
+
+static void commit_all(struct control *control)
+{
+	char line[64];
+
+	for (unsigned i = 0; i < control->disks->nr; i++) {
+		char *text;
+
+		if (!control->disks->units[i].drive->snapshot)
+			continue;
+		snprintf(line, sizeof(line), "commit %s", control->disks->units[i].disk.id);
+		text = hmp_run(control, line);
+		show(text ? text : "");
+		free(text);
+	}
+}
+
 static void handle_key(struct control *control, enum terminal_key key)
 {
 	switch (key) {
+	case KEY_MONITOR:
+		control->typing = !control->typing;
+		show(control->typing ? "\n(vkvm) " : "\n");
+		break;
+	case KEY_COMMIT:
+		commit_all(control);
+		break;
 	case KEY_QUIT:
 		report_error("terminated by the user");
 		control_end(control, 0, "host-ui");
 		break;
 	case KEY_HELP:
-		report_error("Ctrl-A x: end the machine; Ctrl-A Ctrl-A: send Ctrl-A");
+		show("\nCtrl-A h    this help\nCtrl-A x    end the machine\n"
+		     "Ctrl-A s    write temporary overlays into their images\n"
+		     "Ctrl-A c    switch between console and monitor\n"
+		     "Ctrl-A Ctrl-A  send Ctrl-A\n");
 		break;
 	default:
 		break;
@@ -169,7 +225,11 @@ static void handle_input(struct control *control)
 	for (ssize_t i = 0; i < got; i++) {
 		enum terminal_key key;
 
-		if (terminal_filter(&control->terminal, &typed[i], &key))
+		bool passes = terminal_filter(&control->terminal, &typed[i], &key);
+
+		if (passes && control->typing)
+			type(control, typed[i]);
+		else if (passes)
 			kept[nr++] = typed[i];
 		handle_key(control, key);
 	}
@@ -201,11 +261,12 @@ int control_run(struct control *control)
 			{ .fd = monitor_fd(&control->hmp), .events = POLLIN },
 		};
 
-		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0) {
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), stats_wait(&control->stats)) < 0) {
 			if (errno != EINTR)
 				return 1;
 			continue;
 		}
+		stats_show(&control->stats, control);
 		if (fds[0].revents)
 			handle_events(control);
 		if (fds[1].revents)

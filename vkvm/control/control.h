@@ -5,6 +5,7 @@
 
 #include "vkvm/block/disks.h"
 #include "vkvm/control/monitor.h"
+#include "vkvm/control/stats.h"
 #include "vkvm/control/terminal.h"
 #include "vkvm/devices/power.h"
 #include "vkvm/devices/serial.h"
@@ -15,7 +16,11 @@ struct control {
 	struct serial *serial;
 	struct power *power;
 	struct terminal terminal;
+	bool typing;                 /* what is typed goes to the monitor (Ctrl-A c) */
+	char typed[256];             /* its line so far */
+	size_t nr_typed;
 	struct monitor qmp, hmp;
+	struct stats stats;
 	const char *name;            /* of the machine, or NULL; borrowed */
 	int signal_fd;
 	bool input;                  /* standard input is the serial line's, and is still open */

@@ -13,7 +13,7 @@ ifneq ($(filter-out $(PLAIN),$(or $(MAKECMDGOALS),all)),)
 endif
 
 Q := $(if $(V),,@)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -I. -I$(BUILD) \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror=implicit -I. -I$(BUILD) \
 	-fvisibility=default -ffunction-sections -fdata-sections -MMD -MP \
 	$(CFLAGS_CONFIG) $(EXTRA_CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS_CONFIG) -Wl,--gc-sections -Wl,--as-needed $(EXTRA_LDFLAGS)

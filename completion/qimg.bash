@@ -77,7 +77,7 @@ _qimg_options()
 		--output) kind=OFMT ;;
 		esac ;;
 	convert)
-		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --no-verify --verify --salvage -h --help '
+		options='--object= --image-opts --target-image-opts --target-is-zero --bitmaps --skip-broken-bitmaps -U --force-share -C --copy-range-offloading -c --compress -p --progress -q --quiet -n --no-create -f --source-format= -t --target-cache= -T --source-cache= -O --target-format= -B --backing= -F --backing-format= -o --target-format-options= -l --snapshot= -S --sparse-size= -r --rate-limit= -m --parallel= -W --oob-writes --compression-level= --compression-window= --no-verify --verify --salvage -h --help '
 		case $prev in
 		--object) kind=OBJDEF ;;
 		-f|--source-format|-O|--target-format|-F|--backing-format) kind=FMT ;;
@@ -85,9 +85,9 @@ _qimg_options()
 		-B|--backing) kind=FILE ;;
 		-o|--target-format-options) kind=OPTIONS ;;
 		-l|--snapshot) kind=SNAPSHOT ;;
-		-S|--sparse-size) kind=SIZE ;;
+		-S|--sparse-size|--compression-window) kind=SIZE ;;
 		-r|--rate-limit) kind=RATE ;;
-		-m|--parallel) kind=N ;;
+		-m|--parallel|--compression-level) kind=N ;;
 		esac ;;
 	create)
 		options='-f --format= -o --options= -b --backing= -F --backing-format= -u --backing-unsafe -q --quiet --object= -h --help '

@@ -14,6 +14,7 @@ struct convert_values {
 	const char *sparse, *rate, *parallel;
 	char *options;
 	bool target_image_opts, target_is_zero, bitmaps, skip_broken, offload, compress;
+	const char *level, *window;
 	bool progress, quiet, no_create, out_of_order, salvage, verify, no_verify;
 };
 

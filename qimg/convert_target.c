@@ -179,6 +179,34 @@ static int create(struct convert *convert)
 	return 1;
 }
 
+/* --compression-level and --compression-window: of the opened target. */
+static int set_compression(struct convert *convert)
+{
+	const struct convert_values *values = convert->values;
+	uint64_t level = 0, window = 32768;
+	struct bd_error err = {0};
+
+	if (!values->level && !values->window)
+		return 0;
+	if (!values->compress) {
+		report_error("A compression level or window needs -c");
+		return 1;
+	}
+	if (values->level && (bd_parse_u64(values->level, &level) < 0 || !level || level > 22)) {
+		report_error("Invalid compression level specified");
+		return 1;
+	}
+	if (values->window && (bd_parse_size(values->window, &window) < 0 ||
+			       (window != 4096 && window != 32768))) {
+		report_error("Invalid compression window specified: 4k and 32k are there");
+		return 1;
+	}
+	if (bd_set_compression(convert->dst, (unsigned)level, window == 4096, &err) == 0)
+		return 0;
+	report_failure(&err, "%s", "");
+	return 1;
+}
+
 static int check_opened(struct convert *convert)
 {
 	uint64_t size = bd_size(convert->dst);
@@ -198,6 +226,8 @@ static int check_opened(struct convert *convert)
 			     "encrypted and has data");
 		return 1;
 	}
+	if (set_compression(convert))
+		return 1;
 	if (!convert->values->no_create || size >= convert->total)
 		return 0;
 	report_error("output file is smaller than input file\n"

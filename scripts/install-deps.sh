@@ -5,7 +5,7 @@
 set -e
 
 build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdeflate-dev libjansson-dev
-	nettle-dev libxxhash-dev libedit-dev"
+	nettle-dev libxxhash-dev zlib1g-dev libedit-dev"
 quickstart="e2fsprogs mawk"
 test="check qemu-utils seabios clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
 guest="qemu-system-x86 busybox-static cpio e2fsprogs fio linux-image-amd64 python3 qemu-utils"

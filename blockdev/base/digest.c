@@ -35,7 +35,7 @@ static void sha512(uint8_t prefix, const void *a, size_t a_len, const void *b, s
 #endif
 
 #if CONFIG_XXHASH
-#define XXH_STATIC_LINKING_ONLY /* a state on the stack */
+#define XXH_INLINE_ALL /* no library for a few functions */
 #include <xxhash.h>
 
 static void xxh3(uint8_t prefix, const void *a, size_t a_len, const void *b, size_t b_len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Message digests by name: sha256 and sha512 from nettle, xxh3 (128 bits) from libxxhash. */
+/* Message digests by name: sha256 and sha512 from nettle, xxh3 (128 bits) from xxhash. */
 #ifndef BD_DIGEST_H
 #define BD_DIGEST_H
 

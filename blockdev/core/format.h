@@ -145,6 +145,9 @@ struct bd_format {
 		   unsigned max, struct bd_wait *wait);
 	/* Optional: may DATA extents lie in holes of the file (preallocated metadata)?  Blocks. */
 	bool (*holes_in_data)(struct bd_node *node);
+	/* Optional: can @node be compressed with these (see bd_set_compression())? */
+	int (*check_packing)(const struct bd_node *node, unsigned level, bool small_window,
+			     struct bd_error *err);
 	/* Can @b take compressed clusters of @a as they are?  NULL: no. */
 	bool (*same_packing)(const struct bd_node *a, const struct bd_node *b);
 	/*

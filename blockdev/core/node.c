@@ -131,6 +131,20 @@ bool bd_can_compress(const struct bd_node *node)
 	return node->fmt->deflate && (node->fmt->caps & BD_CAP_COMPRESS);
 }
 
+int bd_set_compression(struct bd_node *node, unsigned level, bool small_window,
+		       struct bd_error *err)
+{
+	int ret = 0;
+
+	if (node->fmt->check_packing)
+		ret = node->fmt->check_packing(node, level, small_window, err);
+	if (ret < 0)
+		return ret;
+	node->pack_level = level;
+	node->pack_small_window = small_window;
+	return 0;
+}
+
 uint32_t bd_request_align(const struct bd_node *node)
 {
 	uint32_t file_align = node->data->request_align;

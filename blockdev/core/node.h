@@ -45,6 +45,8 @@ struct bd_node {
 	struct link packing;        /* requests being compressed, in order */
 	uint64_t seq;               /* number of the newest request */
 	bool wrote;                 /* first_write has run */
+	unsigned pack_level;        /* of compression; 0: the format's own choice */
+	bool pack_small_window;     /* deflate: distances of 4 KiB at most */
 	bool slow_wanted;           /* fmt->write->slow must run once quiet */
 	struct link slow_link;      /* on queue->slow */
 	struct bd_stats stats;

@@ -100,6 +100,12 @@ struct bd_queue *bd_node_queue(const struct bd_node *node);
 bool bd_probed(const struct bd_node *node);            /* the format was guessed */
 uint32_t bd_cluster_size(const struct bd_node *node);  /* bytes; 0: the format has none */
 bool bd_can_compress(const struct bd_node *node);
+/*
+ * How clusters written to @node are compressed.  @level: 0 for the default; @small_window: deflate
+ * looks back 4 KiB at most, for the strictest readers.  -EINVAL: not with this image.
+ */
+int bd_set_compression(struct bd_node *node, unsigned level, bool small_window,
+		       struct bd_error *err);
 uint32_t bd_request_align(const struct bd_node *node); /* bytes, 1 or 512..4096 */
 /* All bytes read as zero right after creation: convert need not write zeros. */
 bool bd_zero_init(const struct bd_node *node);

@@ -13,6 +13,7 @@
 
 struct contexts {
 	struct libdeflate_compressor *deflate;
+	unsigned deflate_level;
 	struct libdeflate_decompressor *inflate;
 	ZSTD_CCtx *zstd;
 	ZSTD_DCtx *unzstd;
@@ -124,18 +125,25 @@ int qcow2_unzstd(const void *in, size_t in_len, void *out, size_t out_len)
 	return (int)from.pos;
 }
 
-size_t qcow2_deflate_raw(const void *in, size_t len, void *out, size_t room)
+size_t qcow2_deflate_raw(const void *in, size_t len, void *out, size_t room, unsigned level)
 {
 	struct contexts *ctx = contexts();
 
 	if (!ctx)
 		return 0;
+	if (!level)
+		level = 1;
+	if (ctx->deflate && ctx->deflate_level != level) {
+		libdeflate_free_compressor(ctx->deflate);
+		ctx->deflate = NULL;
+	}
 	if (!ctx->deflate)
-		ctx->deflate = libdeflate_alloc_compressor(1);
+		ctx->deflate = libdeflate_alloc_compressor((int)level);
+	ctx->deflate_level = level;
 	return ctx->deflate ? libdeflate_deflate_compress(ctx->deflate, in, len, out, room) : 0;
 }
 
-size_t qcow2_zstd(const void *in, size_t len, void *out, size_t room)
+size_t qcow2_zstd(const void *in, size_t len, void *out, size_t room, unsigned level)
 {
 	struct contexts *ctx = contexts();
 	size_t ret;
@@ -146,6 +154,7 @@ size_t qcow2_zstd(const void *in, size_t len, void *out, size_t room)
 		ctx->zstd = ZSTD_createCCtx();
 	if (!ctx->zstd)
 		return 0;
-	ret = ZSTD_compressCCtx(ctx->zstd, out, room, in, len, ZSTD_CLEVEL_DEFAULT);
+	ret = ZSTD_compressCCtx(ctx->zstd, out, room, in, len,
+				level ? (int)level : ZSTD_CLEVEL_DEFAULT);
 	return ZSTD_isError(ret) ? 0 : ret;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blockdev/base/bits.h"
+#include "config.h"
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/codec.h"
 #include "blockdev/format/qcow2/entry.h"
@@ -27,8 +28,26 @@ int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out)
 {
 	if (qcow2_of(node)->compression_type)
-		return qcow2_zstd(in, len, out, len - 1);
-	return qcow2_deflate_raw(in, len, out, len - 1);
+		return qcow2_zstd(in, len, out, len - 1, node->pack_level);
+	if (node->pack_small_window)
+		return qcow2_deflate_4k(in, len, out, len - 1, node->pack_level);
+	return qcow2_deflate_raw(in, len, out, len - 1, node->pack_level);
+}
+
+int qcow2_check_packing(const struct bd_node *node, unsigned level, bool small_window,
+			struct bd_error *err)
+{
+	bool zstd = qcow2_of(node)->compression_type;
+	unsigned most = zstd ? 22 : small_window ? 9 : 12;
+
+	if (small_window && zstd)
+		return bd_fail(err, -EINVAL, "A compression window is for zlib only");
+	if (small_window && !CONFIG_ZLIB)
+		return bd_fail(err, -ENOTSUP, "Compression windows are not in this build");
+	if (level > most)
+		return bd_fail(err, -EINVAL, "Invalid compression level specified: 1 to %u are "
+			       "there", most);
+	return 0;
 }
 
 /* Behind the last payload, if it fits there without or with the next host cluster.  1, 0, -errno;

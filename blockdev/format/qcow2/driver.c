@@ -42,6 +42,7 @@ const struct bd_format bd_format_qcow2 = {
 	.close = qcow2_close,
 	.map = qcow2_map,
 	.holes_in_data = qcow2_holes_in_data,
+	.check_packing = qcow2_check_packing,
 	.same_packing = qcow2_same_packing,
 	.inflate = qcow2_inflate,
 	.deflate = qcow2_deflate,

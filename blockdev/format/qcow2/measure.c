@@ -96,8 +96,8 @@ static int take_sample(struct sample *s, uint64_t off)
 	s->read += cluster;
 	if (bd_is_zero(s->in, cluster))
 		return 0;
-	packed = s->new->compression_type ? qcow2_zstd(s->in, cluster, s->out, cluster - 1) :
-					    qcow2_deflate_raw(s->in, cluster, s->out, cluster - 1);
+	packed = s->new->compression_type ? qcow2_zstd(s->in, cluster, s->out, cluster - 1, 0) :
+				 qcow2_deflate_raw(s->in, cluster, s->out, cluster - 1, 0);
 	s->packed += packed ? packed : cluster;
 	return 0;
 }

@@ -163,6 +163,8 @@ int qcow2_map(struct bd_node *node, uint64_t off, uint64_t len, struct bd_extent
 	      struct bd_wait *wait);
 /* Are clearly more clusters counted than the host has allocated?  Answered once per open. */
 bool qcow2_holes_in_data(struct bd_node *node);
+int qcow2_check_packing(const struct bd_node *node, unsigned level, bool small_window,
+			struct bd_error *err);
 bool qcow2_same_packing(const struct bd_node *a, const struct bd_node *b);
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len);
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out);

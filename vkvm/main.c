@@ -13,6 +13,7 @@
 #include "vkvm/boot/firmware.h"
 #include "vkvm/boot/kernel.h"
 #include "vkvm/control/control.h"
+#include "vkvm/control/sandbox.h"
 #include "vkvm/devices/platform.h"
 #include "vkvm/options.h"
 #include "vkvm/report.h"
@@ -190,6 +191,20 @@ static int wire_files(struct parts *parts, struct bd_error *err)
 	return (options->stats_file && stats->fd < 0) || (options->pidfile && fd < 0) ? -EIO : 0;
 }
 
+static int enter_sandbox(struct parts *parts, struct bd_error *err)
+{
+	const char *files[4] = {0};
+	unsigned nr = 0;
+
+	if (parts->control.qmp.path)
+		files[nr++] = parts->control.qmp.path;
+	if (parts->control.hmp.path)
+		files[nr++] = parts->control.hmp.path;
+	if (parts->has_pidfile)
+		files[nr++] = parts->options.pidfile;
+	return sandbox_enter(&parts->disks, files, err);
+}
+
 static int run(struct parts *parts, struct bd_error *err)
 {
 	struct control *control = &parts->control;
@@ -210,6 +225,11 @@ static int run(struct parts *parts, struct bd_error *err)
 	control->name = parts->options.name;
 	control->no_reboot = parts->options.no_reboot;
 	control->no_shutdown = parts->options.no_shutdown;
+	if (!parts->options.sandbox || strcmp(parts->options.sandbox, "off")) {
+		ret = enter_sandbox(parts, err);
+		if (ret < 0)
+			return ret;
+	}
 	if (control->input)
 		terminal_open(&control->terminal);
 	if (parts->options.stopped)

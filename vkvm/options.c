@@ -208,6 +208,7 @@ static const struct option table[] = {
 	TEXT("pidfile", pidfile, "FILE", "write the process number there"),
 	PARSED("stats", "SECONDS", parse_stats, "show the disks' counters at this interval"),
 	TEXT("stats-file", stats_file, "FILE", "write them there, as JSON, instead"),
+	TEXT("sandbox", sandbox, "WORD", "off: keep all privileges while the guest runs"),
 	FLAG("S", stopped, "do not start the processors yet"),
 	FLAG("no-reboot", no_reboot, "end instead of rebooting"),
 	FLAG("no-shutdown", no_shutdown, "stop instead of ending when the guest powers off"),

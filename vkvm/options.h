@@ -12,6 +12,7 @@ struct options {
 	const char *kernel, *initrd, *append, *bios;
 	const char *serial, *debugcon, *name, *pidfile, *qmp, *monitor, *stats_file;
 	unsigned stats_interval;     /* seconds; 0: none */
+	const char *sandbox;         /* NULL: on */
 	bool snapshot, stopped, no_reboot, no_shutdown;
 	uint16_t debug_port;         /* of isa-debug-exit; 0: none */
 };

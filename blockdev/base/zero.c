@@ -22,7 +22,7 @@ bool bd_is_zero(const void *buf, size_t len)
 	uint8_t tail = 0;
 
 	/* Data that are not zero mostly show it at once. */
-	if (len >= 64 && (or64(p) | or64(p + len - 64)))
+	if (len >= 64 && (or64(p) || or64(p + len - 64)))
 		return false;
 	while (len >= 256) {
 		if (or64(p) | or64(p + 64) | or64(p + 128) | or64(p + 192))

@@ -30,7 +30,10 @@ for size in 512 4k 64k 2M; do qcow2 -o cluster_size=$size; done
 qcow2 -o compat=0.10
 qcow2 -o extended_l2=on
 qcow2 -o refcount_bits=1
-qcow2 -o data_file=data.raw
+"$qimg" convert -f raw -O qcow2 -o data_file=data.raw mbr.raw disk.qcow2
+one "data file" -drive file=disk.qcow2,format=qcow2
+mbr_written disk.qcow2 -f qcow2
+rm disk.qcow2
 qcow2 -c
 qcow2 -c -o compression_type=zstd
 "$qimg" convert -c -f raw -O qcow2 mbr.raw base.qcow2

@@ -20,14 +20,13 @@ static const uint32_t kept_msrs[VCPU_NR_MSRS] = {
 	0xd90,
 };
 
-struct one_msr {
-	struct kvm_msrs head;
-	struct kvm_msr_entry entry;
-};
-
 static bool msr_access(int fd, unsigned long request, struct kvm_msr_entry *entry)
 {
-	struct one_msr msr = { .head.nmsrs = 1, .entry = *entry };
+	/* A header of two words, and one entry behind it. */
+	struct {
+		uint32_t nr, pad;
+		struct kvm_msr_entry entry;
+	} msr = { 1, 0, *entry };
 	bool done = ioctl(fd, request, &msr) == 1;
 
 	*entry = msr.entry;

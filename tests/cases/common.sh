@@ -62,3 +62,23 @@ make_image() {
 pattern() { # FILE PATTERN OFFSET LENGTH
 	$IO -r -c "read -P $2 $3 $4" "$1" | grep -cE '^read'
 }
+
+be32() { # FILE OFFSET
+	echo $((0x$(od -An -tx4 --endian=big -j $(($2)) -N 4 "$1" | tr -d ' ')))
+}
+
+put32() { # FILE OFFSET VALUE
+	printf '%08x' $(($3)) | xxd -r -p | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
+}
+
+put16() { # FILE OFFSET VALUE
+	printf '%04x' $(($3)) | xxd -r -p | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
+}
+
+# The first block of reference counts.
+refblock_of() { be64 "$1" "$(be64 "$1" 48)"; }
+
+# guarded COMMAND...: under the limits of address space and CPU time that callers set
+guarded() {
+	timeout 20 prlimit --as=1073741824 --cpu=5 "$@"
+}

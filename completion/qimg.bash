@@ -111,6 +111,13 @@ _qimg_options()
 		--output) kind=OFMT ;;
 		-t|--cache) kind=CACHE ;;
 		esac ;;
+	inspect)
+		options='--image-opts --output= --structure= --guest= -U --force-share -h --help '
+		case $prev in
+		--output) kind=OFMT ;;
+		--structure) kind=NAME ;;
+		--guest) kind=OFFSET ;;
+		esac ;;
 	map)
 		options='--object= --image-opts -f --format= -s --start-offset= -l --max-length= --output= --picture --svg= -U --force-share -h --help '
 		case $prev in
@@ -202,7 +209,7 @@ _qimg()
 		case ${COMP_WORDS[i]} in -*) ;; *) command=${COMP_WORDS[i]} ;; esac
 	done
 	if [ -z "$command" ]; then
-		COMPREPLY=($(compgen -W 'amend bench bitmap check checksum commit compare convert create dd info map measure rebase resize snapshot --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'amend bench bitmap check checksum commit compare convert create dd info inspect map measure rebase resize snapshot --help --version' -- "$cur"))
 		return
 	fi
 	_qimg_options "$command"

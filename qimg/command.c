@@ -12,8 +12,8 @@
 #include "qimg/report.h"
 
 extern const struct command cmd_amend, cmd_bench, cmd_bitmap, cmd_check, cmd_checksum, cmd_commit,
-	cmd_compare, cmd_convert, cmd_create, cmd_dd, cmd_info, cmd_map, cmd_measure, cmd_rebase,
-	cmd_resize, cmd_snapshot;
+	cmd_compare, cmd_convert, cmd_create, cmd_dd, cmd_info, cmd_inspect, cmd_map, cmd_measure,
+	cmd_rebase, cmd_resize, cmd_snapshot;
 
 const struct command *const commands[] = {
 	&cmd_amend,
@@ -27,6 +27,7 @@ const struct command *const commands[] = {
 	&cmd_create,
 	&cmd_dd,
 	&cmd_info,
+	&cmd_inspect,
 	&cmd_map,
 	&cmd_measure,
 	&cmd_rebase,

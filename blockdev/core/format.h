@@ -12,6 +12,7 @@
 #include "blockdev/include/check.h"
 #include "blockdev/include/create.h"
 #include "blockdev/include/info.h"
+#include "blockdev/include/inspect.h"
 
 enum bd_cap {
 	BD_CAP_BACKING = 1,      /* images may have a backing file */
@@ -168,6 +169,9 @@ struct bd_format {
 		     struct bd_error *err);
 	int (*info)(struct bd_node *node, struct bd_info *info, struct bd_error *err);
 	void (*stats)(const struct bd_node *node, struct bd_stats *stats);
+	/* bd_inspect() of args->node->file; -ENOTSUP without a text: not of this format. */
+	int (*inspect)(const struct bd_inspect_args *args, struct json_t **out,
+		       struct bd_error *err);
 };
 
 /* In probing order; NULL-terminated.  Defined in format/list.c. */

@@ -3,6 +3,7 @@
  * Any bytes as a qcow2 image: open, map, read and check it; change and mend a copy.  Images with AES
  * get their key.  Of LUKS only the header is looked at: a key would cost its rounds.
  */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "blockdev/include/blockdev.h"
 #include "blockdev/include/check.h"
 #include "blockdev/include/info.h"
+#include "blockdev/include/inspect.h"
 #include "blockdev/include/secret.h"
 
 enum { READ_BYTES = 1 << 16, READS = 32, EXTENTS = 16, MAPS = 64 };
@@ -185,6 +187,24 @@ static void describe(int fd, const char *format)
 	bd_close(node);
 }
 
+/* The annotated dump, of everything and of one guest offset. */
+static void dump(int fd, uint64_t guest)
+{
+	struct bd_node *node = image_open(fd, "raw", 0);
+	struct bd_inspect_args args = { .node = node, .guest = guest };
+	json_t *result = NULL;
+
+	if (!node)
+		return;
+	for (int path = 0; path < 2; path++) {
+		args.path = path;
+		if ((bd_inspect(&args, &result, NULL) < 0) != (result == NULL))
+			abort();
+		json_decref(result);
+	}
+	bd_close(node);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = image_fd(data, size), copy = image_fd(data, size);
@@ -192,6 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	describe(fd, "qcow2");
 	describe(fd, "luks");
+	dump(fd, size ? (uint64_t)data[size - 1] << 16 : 0);
 	if (node) {
 		look(node);
 		bd_close(node);

@@ -7,6 +7,7 @@
 #include "blockdev/format/qcow2/chain.h"
 #include "blockdev/format/qcow2/create.h"
 #include "blockdev/format/qcow2/header.h"
+#include "blockdev/format/qcow2/inspect.h"
 #include "blockdev/format/qcow2/open.h"
 #include "blockdev/format/qcow2/resize.h"
 #include "blockdev/format/qcow2/snapshot.h"
@@ -54,4 +55,5 @@ const struct bd_format bd_format_qcow2 = {
 	.check = qcow2_check,
 	.info = qcow2_info,
 	.stats = qcow2_stats,
+	.inspect = qcow2_inspect,
 };

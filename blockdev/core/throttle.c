@@ -113,21 +113,24 @@ bool bd_throttle_pass(struct bd_throttle *throttle, bool write, uint64_t bytes)
 
 uint64_t *bd_throttle_field(struct bd_throttle_limits *limits, const char *name)
 {
-	static const char *const names[BD_THROTTLE_KINDS] = {
-		"bps_total", "bps_rd", "bps_wr", "iops_total", "iops_rd", "iops_wr",
+	/* On the command line; in QMP, which has no word for the total before "_max". */
+	static const char *const names[BD_THROTTLE_KINDS][2] = {
+		{ "bps-total", "bps" }, { "bps-read", "bps_rd" }, { "bps-write", "bps_wr" },
+		{ "iops-total", "iops" }, { "iops-read", "iops_rd" }, { "iops-write", "iops_wr" },
 	};
 
-	if (!strcmp(name, "iops_size"))
+	if (!strcmp(name, "iops-size") || !strcmp(name, "iops_size"))
 		return &limits->iops_size;
-	for (unsigned i = 0; i < BD_THROTTLE_KINDS; i++) {
-		size_t len = strlen(names[i]);
+	for (unsigned i = 0; i < 2 * BD_THROTTLE_KINDS; i++) {
+		const char *known = names[i / 2][i % 2];
+		size_t len = strlen(known);
 
-		if (strncmp(name, names[i], len))
+		if (strncmp(name, known, len))
 			continue;
 		if (!name[len])
-			return &limits->rate[i];
-		if (!strcmp(name + len, "_max"))
-			return &limits->max[i];
+			return &limits->rate[i / 2];
+		if (!strcmp(name + len, i % 2 ? "_max" : "-max"))
+			return &limits->max[i / 2];
 	}
 	return NULL;
 }

@@ -34,7 +34,10 @@ bool bd_throttle_on(const struct bd_throttle *throttle);
  * false: no; wake() will be called when it is worth asking again.
  */
 bool bd_throttle_pass(struct bd_throttle *throttle, bool write, uint64_t bytes);
-/* The limit QEMU calls @name ("bps_total", "iops_wr_max", "iops_size"); NULL: there is none. */
+/*
+ * The limit QEMU calls @name: "bps-total" or "bps", "iops-write-max" or "iops_wr_max",
+ * "iops-size"...  NULL: there is none.
+ */
 uint64_t *bd_throttle_field(struct bd_throttle_limits *limits, const char *name);
 
 #endif

@@ -56,7 +56,8 @@ debug_exit="-device isa-debug-exit,iobase=0xf4,iosize=4"
 # script: make the guest's script from standard input
 script() { python3 "$tests/script.py" make script; }
 
-# guest STATUS OPTIONS...: run it; the status is the one the script ends with
+# guest STATUS OPTIONS...: run it; the status is the one the script ends with (not 0, whose exit status
+# is that of any error)
 guest() {
 	want=$1
 	shift

@@ -14,7 +14,7 @@ one() {
 	echo "== $format $options, seed $seed"
 	"$qimg" convert $secret -f raw -O $format -o "$key=s0,$options" base.raw disk
 	python3 "$tests/random_script.py" $seed $sectors 2 expected | script
-	guest 0 -object secret,id=s0,file=password \
+	guest 8 -object secret,id=s0,file=password \
 		-drive "file=disk,if=none,id=d,format=$format,discard=unmap,$key=s0" \
 		-device virtio-blk-pci,drive=d,num-queues=2
 	for tool in "$qimg" "$oracle"; do

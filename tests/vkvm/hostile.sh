@@ -44,9 +44,9 @@ script <<-'END'
 	verify sector=0 count=8 seed=1
 	write sector=8 count=8 seed=2
 	verify sector=8 count=8 seed=2
-	end seed=0
+	end seed=8
 END
-guest 0 -hda disk.qcow2
+guest 8 -hda disk.qcow2
 sound disk.qcow2
 printf '0 8 1\n8 8 2\n16 16368 zero\n' >expected
 holds expected disk.qcow2 qcow2

@@ -9,7 +9,7 @@ one() {
 	name=$1
 	shift
 	echo "== $name"
-	expect 1 timeout 100 "$vkvm" "$@" $debug_exit
+	expect 17 timeout 100 "$vkvm" "$@" $debug_exit
 	says "sum $sum"
 }
 qcow2() {

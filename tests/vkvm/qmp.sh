@@ -42,7 +42,7 @@ script <<-'END'
 	wait
 	write sector=16 count=8 seed=5
 	verify sector=16384 count=8 seed=4
-	end seed=0
+	end seed=8
 END
 "$qimg" create -q -f qcow2 disk.qcow2 8M
 begin -hda disk.qcow2 -name box
@@ -89,7 +89,7 @@ qmp <<-'END'
 	block_set_io_throttle {"device":"virtio0","iops":1000,"bps":0,"iops_rd":0,"iops_wr":0}
 END
 type_key
-finish 1
+finish 17
 [ "$(grep -c 'capacity 16384 ' out)" = 1 ] || fail "the first size"
 [ "$(grep -c 'capacity 32768 ' out)" = 1 ] || fail "the second size"
 sound disk.qcow2
@@ -106,7 +106,7 @@ holds expected disk.qcow2 qcow2
 script <<-'END'
 	write sector=0 count=8 seed=1
 	verify sector=0 count=8 seed=1
-	end seed=0
+	end seed=8
 END
 "$qimg" create -q -f qcow2 disk.qcow2 8M
 begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=stop,file.inject-error.0.event=cow_write,file.inject-error.0.errno=28,file.inject-error.0.once=on -S
@@ -119,7 +119,7 @@ qmp <<-'END'
 	expect 0.io-status=failed
 	cont
 END
-finish 1
+finish 17
 sound disk.qcow2
 
 # Above the rate requests wait; larger ones than the burst pass all the same.
@@ -130,9 +130,9 @@ script <<-'END'
 	write sector=2000 count=8 seed=3
 	verify sector=0 count=8 seed=1
 	verify sector=8 count=8 seed=1
-	end seed=0
+	end seed=8
 END
-guest 0 -drive file=disk.qcow2,throttling.iops-total=50,throttling.bps-write=1M
+guest 8 -drive file=disk.qcow2,throttling.iops-total=50,throttling.bps-write=1M
 # Signals end it in order.
 printf 'write sector=0 count=8 seed=9\ntext here\nwait\n' | script
 begin -hda disk.qcow2

@@ -12,7 +12,7 @@ one() {
 	shift 2
 	echo "== $name, seed $seed"
 	python3 "$tests/random_script.py" $seed $sectors 2 expected | script
-	guest 0 -drive "file=disk.$format,if=none,id=d,format=$format,discard=unmap" \
+	guest 8 -drive "file=disk.$format,if=none,id=d,format=$format,discard=unmap" \
 		-device virtio-blk-pci,drive=d,num-queues=2 "$@"
 	[ $format = raw ] || sound disk.$format
 	holds expected disk.$format $format

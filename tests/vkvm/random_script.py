@@ -74,7 +74,7 @@ while done < nr_ops:
         print('batch count=%d' % len(lines))
     print('\n'.join(lines))
     done += len(lines)
-print('end seed=0')
+print('end seed=8')
 
 with open(expect, 'w') as out:
     start = 0

@@ -35,7 +35,7 @@ script <<-'END'
 	flush
 	verify sector=0 count=8 seed=1
 	id
-	end seed=0
+	end seed=8
 END
-guest 0 -drive file=disk.qcow2,readonly=on,serial=S123
+guest 8 -drive file=disk.qcow2,readonly=on,serial=S123
 says "id S123"

@@ -125,7 +125,7 @@ int drives_add_file(struct drives *drives, const char *name, int index, struct b
 	return drive->filename ? 0 : -ENOMEM;
 }
 
-/* throttling.bps-total=..., as QEMU writes them with dashes. */
+/* throttling.bps-total=... */
 static int take_limits(struct bd_opts *opts, struct drive *drive, struct bd_error *err)
 {
 	struct bd_opts *keys = bd_opts_new();
@@ -134,13 +134,8 @@ static int take_limits(struct bd_opts *opts, struct drive *drive, struct bd_erro
 	if (keys)
 		bd_opts_take_prefix(opts, "throttling.", keys);
 	for (size_t i = 0; ret == 0 && i < bd_opts_count(keys); i++) {
-		char name[32];
-		uint64_t *field;
+		uint64_t *field = bd_throttle_field(&drive->limits, bd_opts_key(keys, i));
 
-		snprintf(name, sizeof(name), "%s", bd_opts_key(keys, i));
-		for (char *c = name; *c; c++)
-			*c = *c == '-' ? '_' : *c;
-		field = bd_throttle_field(&drive->limits, name);
 		if (!field || bd_parse_size(bd_opts_value(keys, i), field) < 0)
 			ret = bd_fail(err, -EINVAL, "Invalid parameter 'throttling.%s'",
 				      bd_opts_key(keys, i));
@@ -346,7 +341,7 @@ static int by_index(const void *a, const void *b)
 
 int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
 {
-	char id[16];
+	char id[24];
 
 	keep_disks(drives);
 	for (unsigned i = 0; i < drives->nr; i++) {

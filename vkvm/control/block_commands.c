@@ -303,22 +303,13 @@ int block_reopen(struct control *control, json_t *args, json_t **out, struct bd_
 
 static int do_throttle(struct block_call *call)
 {
-	/* QEMU's command has no suffix for the totals. */
-	static const char *const aliases[][2] = { { "bps", "bps_total" }, { "iops", "iops_total" },
-		{ "bps_max", "bps_total_max" }, { "iops_max", "iops_total_max" } };
 	struct bd_throttle_limits limits = {0};
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(call->args, key, value) {
-		const char *name = key;
-		uint64_t *field;
+		uint64_t *field = bd_throttle_field(&limits, key);
 
-		for (unsigned i = 0; i < 4; i++) {
-			if (!strcmp(key, aliases[i][0]))
-				name = aliases[i][1];
-		}
-		field = bd_throttle_field(&limits, name);
 		if (!field)
 			continue;
 		if (!json_is_integer(value) || json_integer_value(value) < 0)

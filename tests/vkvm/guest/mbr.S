@@ -2,7 +2,7 @@
 /*
  * A boot sector that tests a disk through the firmware: it reads sectors 1..256 with INT 13h, adds
  * up their bytes, prints the sum on COM1, writes it to sector 300, reads that back and ends
- * the machine through the debug exit at 0xf4: 0 on success, 1 on a disk error.
+ * the machine through the debug exit at 0xf4: 8 on success, 1 on a disk error.
  */
 	.code16
 	.globl _start
@@ -49,7 +49,7 @@ again:	movb	$0x42, %ah
 	jc	failed
 	cmpl	%ebx, %es:(%edi)
 	jne	failed
-	movb	$0, %al
+	movb	$8, %al
 	jmp	end
 failed:	movw	$error, %si
 	call	print

@@ -274,7 +274,8 @@ static const struct op *run_one(const struct op *op)
 	}
 }
 
-static void run(const struct op *op, const struct op *end)
+/* Until @end or OP_END; returns where. */
+static const struct op *run(const struct op *op, const struct op *end)
 {
 	while (op < end && op->code != OP_END) {
 		if (op->code != OP_REPEAT) {
@@ -285,6 +286,7 @@ static void run(const struct op *op, const struct op *end)
 			run(op - op->count, op);
 		op++;
 	}
+	return op;
 }
 
 void work_loop(unsigned cpu)
@@ -327,10 +329,6 @@ void guest_main(const struct boot_params *params)
 		look_at_disk();
 	if (*(const uint32_t *)first_op != 0x47544b56)
 		fail("no script", *(const uint32_t *)first_op);
-	run(first_op + 1, end_op);
-	for (const struct op *op = first_op + 1; op < end_op; op++) {
-		if (op->code == OP_END)
-			cpu_exit((uint8_t)op->seed);
-	}
-	cpu_exit(0);
+	first_op = run(first_op + 1, end_op);
+	cpu_exit(first_op < end_op ? (uint8_t)first_op->seed : 0);
 }

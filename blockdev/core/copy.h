@@ -75,6 +75,7 @@ struct copy_slot {
 	struct iovec iov;
 	struct bd_work work;   /* COPY_PACKED: inflates it to see that it is whole */
 	int looked;            /* COPY_PACKED: what inflating said */
+	bool all_zero;         /* COPY_PACKED: and what came out */
 	size_t packed_len;     /* COPY_PACKED: bytes of the payload proper */
 };
 

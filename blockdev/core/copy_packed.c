@@ -45,8 +45,7 @@ static void look(struct bd_work *work)
 		used = layer->fmt->inflate(layer, slot->buf, slot->run.host_len, plain,
 					   slot->run.len);
 	slot->looked = used;
-	if (used >= 0 && slot->job->args->sparse_size && bd_is_zero(plain, slot->run.len))
-		slot->run.kind = COPY_ZERO;
+	slot->all_zero = used >= 0 && bd_is_zero(plain, slot->run.len);
 	free(plain);
 }
 
@@ -54,6 +53,8 @@ static void looked(struct bd_work *work)
 {
 	struct copy_slot *slot = container_of(work, struct copy_slot, work);
 
+	if (slot->all_zero && slot->job->args->sparse_size)
+		slot->run.kind = COPY_ZERO;
 	slot->packed_len = slot->looked > 0 ? (size_t)slot->looked : 0;
 	end(slot, slot->looked < 0 ? slot->looked : 0);
 }

@@ -44,6 +44,7 @@ struct meta_slot {
 	struct metacache *cache;
 	struct meta_chunk *chunk;
 	struct io_op op;       /* load or write in flight */
+	uint8_t *copy;         /* what is being written, if that is not @buf; owned */
 	struct iovec iov;
 	struct bd_wait settle; /* ends @fresh after the waiters ran */
 };
@@ -54,6 +55,7 @@ struct metacache_args {
 	uint32_t table_size;       /* bytes of one table: a slice or a cluster */
 	uint32_t max_slots;
 	uint32_t clean_interval;   /* seconds; 0: never */
+	bool edited_in_flight;     /* tables may be edited while they are written: write copies */
 	bool no_reuse;             /* each use loads its clean table anew: a bench's base line */
 	const char *load_event;    /* blkdebug event before a load */
 	const char *write_event;   /* blkdebug event before a write-back */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Dirty tables of the metadata cache: marking, write-back, forgetting. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "blockdev/core/metacache_file.h"
 #include "blockdev/core/metacache_private.h"
@@ -54,6 +56,8 @@ static void written(struct io_op *op)
 	struct meta_slot *slot = op->user;
 	struct metacache *cache = slot->cache;
 
+	free(slot->copy);
+	slot->copy = NULL;
 	slot->writing = false;
 	cache->nr_writing--;
 	if (op->res < 0)
@@ -66,13 +70,31 @@ static void written(struct io_op *op)
 	metacache_room(cache);
 }
 
-static void write_slot(struct meta_slot *slot)
+/* The bytes to be written, which must not change on their way.  -ENOMEM. */
+static int freeze(struct meta_slot *slot)
+{
+	const struct metacache_args *args = &slot->cache->args;
+
+	slot->iov = (struct iovec){slot->buf, args->table_size};
+	if (!args->edited_in_flight)
+		return 0;
+	if (posix_memalign((void **)&slot->copy, 4096, args->table_size)) {
+		slot->copy = NULL;
+		return -ENOMEM;
+	}
+	memcpy(slot->copy, slot->buf, args->table_size);
+	slot->iov.iov_base = slot->copy;
+	return 0;
+}
+
+static int write_slot(struct meta_slot *slot)
 {
 	struct metacache *cache = slot->cache;
 
+	if (freeze(slot) < 0)
+		return -ENOMEM;
 	slot->writing = true;
 	slot->written_gen = slot->gen;
-	slot->iov = (struct iovec){slot->buf, cache->args.table_size};
 	slot->op = (struct io_op){
 		.kind = IO_WRITE, .flags = IO_META, .file = cache->args.file,
 		.off = slot->off, .len = cache->args.table_size, .iov = &slot->iov, .niov = 1,
@@ -83,17 +105,19 @@ static void write_slot(struct meta_slot *slot)
 	if (cache->args.write_event)
 		io_event(cache->args.file, cache->args.write_event);
 	io_op_submit(&slot->op);
+	return 0;
 }
 
 int metacache_write(struct metacache *cache, struct bd_wait *wait)
 {
 	if (!cache->nr_writing) {
 		cache->write_err = 0;
-		for (struct link *it = cache->dirty.next; it != &cache->dirty; it = it->next)
-			write_slot(container_of(it, struct meta_slot, lru));
+		for (struct link *it = cache->dirty.next;
+		     it != &cache->dirty && !cache->write_err; it = it->next)
+			cache->write_err = write_slot(container_of(it, struct meta_slot, lru));
 	}
 	if (!cache->nr_writing)
-		return 1;
+		return cache->write_err ? cache->write_err : 1;
 	list_add_tail(&cache->writers, &wait->link);
 	return 0;
 }

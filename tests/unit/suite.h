@@ -11,4 +11,11 @@
  */
 int suite_run(const char *name, TCase *tcase, enum fork_status fork_status);
 
+/* The thread sanitizer's shadow memory counts as ours, and it takes SIGBUS for its own. */
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN true
+#else
+#define UNDER_TSAN false
+#endif
+
 #endif

@@ -265,7 +265,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, image_set_up, image_tear_down);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, least_recent_goes);
-	tcase_add_test(tcase, clean_up_returns_memory);
+	if (!UNDER_TSAN)
+		tcase_add_test(tcase, clean_up_returns_memory);
 	tcase_add_test(tcase, file_serves_the_next_open);
 	tcase_add_test(tcase, file_of_a_changed_image);
 	tcase_add_test(tcase, file_of_a_restored_copy);

@@ -224,6 +224,7 @@ int main(void)
 	tcase_add_test(tcase, local_resize);
 	tcase_add_test(tcase, local_lock_bytes);
 	tcase_add_test(tcase, local_lock_conflicts);
-	tcase_add_test(tcase, local_truncated);
+	if (!UNDER_TSAN)
+		tcase_add_test(tcase, local_truncated);
 	return suite_run("local", tcase, CK_NOFORK);
 }

@@ -50,6 +50,7 @@ static int cache_new(struct qcow2 *q, uint32_t table_size, uint64_t bytes, const
 		.max_slots = (uint32_t)min_u64(max_u64(bytes / table_size, 2), UINT32_MAX / 2),
 		.clean_interval = q->cache_clean_interval, .load_event = load,
 		.write_event = write, .need_round = qcow2_round_need, .owner = q,
+		.edited_in_flight = out == &q->refcount_cache, /* L2 has the gate */
 		.no_reuse = out == &q->l2_cache && q->no_l2_cache,
 		.second = out == &q->l2_cache ? q->l2_second : NULL,
 	};

@@ -37,7 +37,7 @@ PROGS := $(if $(wildcard qimg/main.c),$(BUILD)/qimg) $(if $(io_src),$(BUILD)/qim
 TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(test_src))
 OBJS := $(call obj,$(lib_src) $(img_src) $(io_src) $(vm_src) $(test_src) $(fake_src))
 
-.PHONY: vkvm-guests check-vkvm check-guest all check unit unit-programs lint iotests cases check-long quickstart install uninstall \
+.PHONY: vkvm-guests check-vkvm check-guest all check unit unit-programs lint iotests cases bench bench-smoke bench-report check-long quickstart install uninstall \
 	install-dropin install-deps clean help
 .DELETE_ON_ERROR:
 .SECONDARY: # keep the objects of test programs
@@ -114,6 +114,13 @@ cases: all
 # PART=name runs one part of the long tests, without it all of them.
 check-long: all unit-programs
 	+@BUILD=$(BUILD) PART=$(PART) tests/run long
+bench: all
+	@scripts/install-deps.sh bench
+	+@BUILD=$(BUILD) bench/run
+bench-smoke: all
+	+@BENCH_SMOKE=1 BUILD=$(BUILD) bench/run
+bench-report: all
+	@BUILD=$(BUILD) bench/report
 quickstart:
 	@scripts/install-deps.sh quickstart
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD) all vkvm-guests

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "vkvm/virtio/virtio_blk.h"
+#include "virtio/blk.h"
 #include "vkvm/virtio/virtio_mmio.h"
 
 enum { RAM = 1 << 16, GUARD = 1 << 16, QUEUE_SIZE = 16, MAX_ACCESSES = 64 };

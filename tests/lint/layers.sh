@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Quoted includes name the file from the top and go only to layers below.
-find blockdev qimg vkvm tests/unit -name '*.[ch]' 2>/dev/null | sort | xargs awk '
+find blockdev qimg virtio vkvm tests/unit -name '*.[ch]' 2>/dev/null | sort | xargs awk '
 function layer(path, part) {
 	split(path, part, "/")
 	if (part[1] != "blockdev")
@@ -18,7 +18,8 @@ BEGIN {
 	allow["core"] = " include base io crypto core "
 	allow["format"] = " include base crypto core "
 	allow["qimg"] = " include qimg "
-	allow["vkvm"] = " include vkvm "
+	allow["virtio"] = " include virtio "
+	allow["vkvm"] = " include virtio vkvm "
 }
 /^#[ \t]*include "/ {
 	split($0, quoted, "\"")
@@ -29,7 +30,7 @@ BEGIN {
 		next
 	base = from
 	sub(/\/.*/, "", base)
-	if (name !~ /^(blockdev|qimg|vkvm)\//)
+	if (name !~ /^(blockdev|qimg|virtio|vkvm)\//)
 		bad("is not named from the top")
 	else if (to == from || index(allow[base], " " to " "))
 		next

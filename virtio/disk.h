@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One disk of the machine: an image, how errors are handled, what is counted. */
-#ifndef VKVM_DISK_H
-#define VKVM_DISK_H
+#ifndef VIRTIO_DISK_H
+#define VIRTIO_DISK_H
 
 #include "blockdev/include/blockdev.h"
 

@@ -5,15 +5,15 @@
  * Everything in the rings is the guest's and hostile: a descriptor is read once, checked, and
  * never looked at again.  A queue that runs belongs to the device's thread.
  */
-#ifndef VKVM_VIRTQUEUE_H
-#define VKVM_VIRTQUEUE_H
+#ifndef VIRTIO_VIRTQUEUE_H
+#define VIRTIO_VIRTQUEUE_H
 
 #include <linux/virtio_ring.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "vkvm/machine/memory.h"
+#include "virtio/memory.h"
 
 enum {
 	VQ_MAX_SIZE = 1024,     /* descriptors of a ring */

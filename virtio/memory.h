@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The guest's memory: the one place where a guest address becomes a pointer. */
-#ifndef VKVM_MEMORY_H
-#define VKVM_MEMORY_H
+#ifndef VIRTIO_MEMORY_H
+#define VIRTIO_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

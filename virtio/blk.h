@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* virtio-blk: the guest's requests become requests of the engine. */
-#ifndef VKVM_VIRTIO_BLK_H
-#define VKVM_VIRTIO_BLK_H
+#ifndef VIRTIO_BLK_H
+#define VIRTIO_BLK_H
 
 #include <linux/virtio_blk.h>
 
 #include "blockdev/include/throttle.h"
-#include "vkvm/block/disk.h"
-#include "vkvm/virtio/virtio.h"
+#include "virtio/disk.h"
+#include "virtio/virtio.h"
 
 enum {
 	BLK_SEG_MAX = 254,       /* data segments of a request, as SEG_MAX says */

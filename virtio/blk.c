@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The virtio-blk device: configuration, rings, draining. */
-#include "vkvm/virtio/virtio_blk.h"
+#include "virtio/blk.h"
 
 #include <errno.h>
 #include <linux/virtio_config.h>

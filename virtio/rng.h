@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* virtio-rng: the host's random numbers. */
-#ifndef VKVM_VIRTIO_RNG_H
-#define VKVM_VIRTIO_RNG_H
+#ifndef VIRTIO_RNG_H
+#define VIRTIO_RNG_H
 
-#include "vkvm/virtio/virtio.h"
+#include "virtio/virtio.h"
 
 struct virtio_rng {
 	struct virtio_device dev;    /* first member */

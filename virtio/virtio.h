@@ -6,11 +6,11 @@
  * device's own thread; start and stop cross over to it and wait, so that a reset comes back only
  * when nothing is in flight any more.
  */
-#ifndef VKVM_VIRTIO_H
-#define VKVM_VIRTIO_H
+#ifndef VIRTIO_H
+#define VIRTIO_H
 
 #include "blockdev/include/notifier.h"
-#include "vkvm/virtio/virtqueue.h"
+#include "virtio/virtqueue.h"
 
 enum { VIRTIO_MAX_QUEUES = 16 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One request of the guest: shared by blk_parse.c and blk_request.c. */
-#ifndef VKVM_BLK_REQUEST_H
-#define VKVM_BLK_REQUEST_H
+#ifndef VIRTIO_BLK_REQUEST_H
+#define VIRTIO_BLK_REQUEST_H
 
-#include "vkvm/virtio/virtio_blk.h"
+#include "virtio/blk.h"
 
 enum { BLK_NO_STATUS = -1 }; /* the status byte cannot be placed */
 

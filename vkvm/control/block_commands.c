@@ -15,9 +15,10 @@
 
 /* A command on its way to the I/O thread. */
 struct block_call {
+	struct command *cmd;
 	struct disks *disks;
 	struct disk_unit *unit;      /* NULL: all */
-	json_t *args, *out;
+	json_t *args;                /* of this disk */
 	struct bd_error *err;
 	int (*run)(struct block_call *call);
 	int ret;
@@ -40,10 +41,9 @@ static void run_drained(void *arg)
 		virtio_blk_undrain(&call->unit->blk);
 }
 
-static int run_call(struct control *control, json_t *args, json_t **out, struct bd_error *err,
-		    int (*run)(struct block_call *call))
+static int run_call(struct command *cmd, json_t *args, int (*run)(struct block_call *call))
 {
-	struct block_call call = { .disks = control->disks, .args = args, .err = err, .run = run };
+	struct block_call call = { cmd, cmd->control->disks, NULL, args, cmd->err, run, 0 };
 	const char *name = text_arg(&call, "device");
 
 	if (!name)
@@ -55,10 +55,9 @@ static int run_call(struct control *control, json_t *args, json_t **out, struct 
 			call.unit = &call.disks->units[i];
 	}
 	if (!call.unit)
-		return bd_fail(err, -ENODEV, name ? "Cannot find device '%s'" :
+		return bd_fail(cmd->err, -ENODEV, name ? "Cannot find device '%s'" :
 						    "Parameter 'device' is missing", name);
-	bd_thread_call(control->disks->thread, run_drained, &call);
-	*out = call.out;
+	bd_thread_call(call.disks->thread, run_drained, &call);
 	return call.ret;
 }
 
@@ -94,18 +93,20 @@ static json_t *image_json(struct bd_node *node)
 
 static void query_all(void *arg)
 {
-	struct block_call *call = arg;
+	struct command *cmd = arg;
+	const struct disks *disks = cmd->control->disks;
 
-	for (unsigned i = 0; i < call->disks->nr; i++) {
-		struct disk *disk = &call->disks->units[i].disk;
+	cmd->out = json_array();
+	for (unsigned i = 0; i < disks->nr; i++) {
+		const struct disk *disk = &disks->units[i].disk;
 
-		bool failed = call->disks->units[i].blk.parked.first;
+		bool failed = disks->units[i].blk.parked.first;
 		json_t *inserted = json_pack("{s:s, s:b, s:s, s:s, s:o}", "file",
 					     bd_filename(disk->node), "ro", disk->read_only, "drv",
 					     bd_format_name(disk->node), "node-name", disk->id,
 					     "image", image_json(disk->node));
 
-		json_array_append_new(call->out,
+		json_array_append_new(cmd->out,
 				      json_pack("{s:s, s:b, s:b, s:s, s:s, s:o}", "device",
 						disk->id, "locked", 0, "removable", 0, "type",
 						"unknown", "io-status", failed ? "failed" : "ok",
@@ -113,13 +114,9 @@ static void query_all(void *arg)
 	}
 }
 
-int block_query(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_query(struct command *cmd)
 {
-	struct block_call call = { .disks = control->disks, .args = args, .err = err,
-				   .out = json_array() };
-
-	bd_thread_call(control->disks->thread, query_all, &call);
-	*out = call.out;
+	bd_thread_call(cmd->control->disks->thread, query_all, cmd);
 	return 0;
 }
 
@@ -157,24 +154,22 @@ static json_t *stats_json(const struct disk *disk)
 
 static void query_all_stats(void *arg)
 {
-	struct block_call *call = arg;
+	struct command *cmd = arg;
+	const struct disks *disks = cmd->control->disks;
 
-	for (unsigned i = 0; i < call->disks->nr; i++) {
-		struct disk *disk = &call->disks->units[i].disk;
+	cmd->out = json_array();
+	for (unsigned i = 0; i < disks->nr; i++) {
+		const struct disk *disk = &disks->units[i].disk;
 
-		json_array_append_new(call->out, json_pack(
+		json_array_append_new(cmd->out, json_pack(
 			"{s:s, s:s, s:o, s:o}", "device", disk->id, "node-name", disk->id, "stats",
 			stats_json(disk), "driver-specific", bd_stats_json(disk->node)));
 	}
 }
 
-int block_query_stats(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_query_stats(struct command *cmd)
 {
-	struct block_call call = { .disks = control->disks, .args = args, .err = err,
-				   .out = json_array() };
-
-	bd_thread_call(control->disks->thread, query_all_stats, &call);
-	*out = call.out;
+	bd_thread_call(cmd->control->disks->thread, query_all_stats, cmd);
 	return 0;
 }
 
@@ -198,9 +193,9 @@ static int do_resize(struct block_call *call)
 	return ret;
 }
 
-int block_resize(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_resize(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_resize);
+	return run_call(cmd, cmd->args, do_resize);
 }
 
 static int do_snapshot(struct block_call *call)
@@ -212,9 +207,9 @@ static int do_snapshot(struct block_call *call)
 	return bd_snapshot_create(call->unit->disk.node, name, call->err);
 }
 
-int block_snapshot(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_snapshot(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_snapshot);
+	return run_call(cmd, cmd->args, do_snapshot);
 }
 
 static int do_delete_snapshot(struct block_call *call)
@@ -226,10 +221,9 @@ static int do_delete_snapshot(struct block_call *call)
 	return bd_snapshot_delete(call->unit->disk.node, name, call->err);
 }
 
-int block_delete_snapshot(struct control *control, json_t *args, json_t **out,
-			  struct bd_error *err)
+int block_delete_snapshot(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_delete_snapshot);
+	return run_call(cmd, cmd->args, do_delete_snapshot);
 }
 
 static int do_commit(struct block_call *call)
@@ -239,9 +233,9 @@ static int do_commit(struct block_call *call)
 	return bd_commit(&args, call->err);
 }
 
-int block_commit(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_commit(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_commit);
+	return run_call(cmd, cmd->args, do_commit);
 }
 
 /* --- another node ------------------------------------------------------------------------ */
@@ -259,9 +253,9 @@ static int do_overlay(struct block_call *call)
 			     call->err);
 }
 
-int block_overlay(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_overlay(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_overlay);
+	return run_call(cmd, cmd->args, do_overlay);
 }
 
 static int do_reopen(struct block_call *call)
@@ -286,15 +280,16 @@ static int do_reopen(struct block_call *call)
 }
 
 /* {"options": [{"node-name":..., "l2-cache-size":...}]}, as QEMU has it. */
-int block_reopen(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+int block_reopen(struct command *cmd)
 {
-	json_t *list = json_object_get(args, "options"), *one;
+	json_t *list = json_object_get(cmd->args, "options"), *one;
 	size_t i;
-	int ret = json_is_array(list) ? 0 : bd_fail(err, -EINVAL, "Parameter 'options' is missing");
+	int ret = json_is_array(list) ? 0 : bd_fail(cmd->err, -EINVAL,
+						    "Parameter 'options' is missing");
 
 	json_array_foreach(list, i, one) {
 		if (ret == 0)
-			ret = run_call(control, one, out, err, do_reopen);
+			ret = run_call(cmd, one, do_reopen);
 	}
 	return ret;
 }
@@ -320,8 +315,7 @@ static int do_throttle(struct block_call *call)
 	return 0;
 }
 
-int block_set_io_throttle(struct control *control, json_t *args, json_t **out,
-			  struct bd_error *err)
+int block_set_io_throttle(struct command *cmd)
 {
-	return run_call(control, args, out, err, do_throttle);
+	return run_call(cmd, cmd->args, do_throttle);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of QMP that concern disks; all of this shape. */
+/* The commands of QMP that concern disks.  The work is done on the I/O thread, the disk drained. */
 #ifndef VKVM_BLOCK_COMMANDS_H
 #define VKVM_BLOCK_COMMANDS_H
 
-#include <jansson.h>
+#include "vkvm/control/monitor.h"
 
-#include "blockdev/include/error.h"
-
-struct control;
-
-/*
- * @args: the command's arguments, or NULL; *out: its result, NULL: {}.  0, or a negative errno with
- * @err.  On the control thread; the work is done on the I/O thread, with the disk drained.
- */
-typedef int block_command(struct control *control, json_t *args, json_t **out,
-			  struct bd_error *err);
-
-block_command block_query, block_query_stats, block_resize, block_snapshot, block_delete_snapshot,
-	block_overlay, block_reopen, block_set_io_throttle, block_commit;
+int block_query(struct command *cmd);
+int block_query_stats(struct command *cmd);
+int block_resize(struct command *cmd);
+int block_snapshot(struct command *cmd);
+int block_delete_snapshot(struct command *cmd);
+int block_overlay(struct command *cmd);
+int block_reopen(struct command *cmd);
+int block_set_io_throttle(struct command *cmd);
+int block_commit(struct command *cmd);
 
 #endif

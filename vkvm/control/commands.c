@@ -8,115 +8,84 @@
 #include "vkvm/control/block_commands.h"
 #include "vkvm/control/control.h"
 
-static json_t *query_status(struct control *control)
+static int do_query_status(struct command *cmd)
 {
-	const char *status = control->io_stopped ? "io-error" :
-			     machine_running(control->machine) ? "running" : "paused";
+	bool running = machine_running(cmd->control->machine);
+	const char *status = cmd->control->io_stopped ? "io-error" : "paused";
 
-	return json_pack("{s:b, s:s, s:b}", "running", machine_running(control->machine),
-			 "status", status, "singlestep", 0);
-}
-
-static int do_query_status(struct control *control, json_t *args, json_t **out,
-			   struct bd_error *err)
-{
-	(void)args;
-	(void)err;
-	*out = query_status(control);
+	if (running)
+		status = "running";
+	cmd->out = json_pack("{s:b, s:s, s:b}", "running", running, "status", status,
+			     "singlestep", 0);
 	return 0;
 }
 
-static int do_query_version(struct control *control, json_t *args, json_t **out,
-			    struct bd_error *err)
+static int do_query_version(struct command *cmd)
 {
-	(void)control;
-	(void)args;
-	(void)err;
-	*out = json_pack("{s:{s:i, s:i, s:i}, s:s}", "qemu", "major", 7, "minor", 2, "micro", 22,
-			 "package", "vkvm " QIMG_VERSION);
+	cmd->out = json_pack("{s:{s:i, s:i, s:i}, s:s}", "qemu", "major", 7, "minor", 2, "micro",
+			     22, "package", "vkvm " QIMG_VERSION);
 	return 0;
 }
 
-static int do_query_commands(struct control *control, json_t *args, json_t **out,
-			     struct bd_error *err)
+static int do_query_commands(struct command *cmd)
 {
-	(void)control;
-	(void)args;
-	(void)err;
-	*out = command_names();
+	cmd->out = command_names();
 	return 0;
 }
 
-static int do_query_name(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_query_name(struct command *cmd)
 {
-	(void)args;
-	(void)err;
-	*out = control->name ? json_pack("{s:s}", "name", control->name) : NULL;
+	cmd->out = cmd->control->name ? json_pack("{s:s}", "name", cmd->control->name) : NULL;
 	return 0;
 }
 
-static int do_stop(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_stop(struct command *cmd)
 {
-	(void)args;
-	(void)out;
-	(void)err;
-	control_stop(control);
+	control_stop(cmd->control);
 	return 0;
 }
 
-static int do_cont(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_cont(struct command *cmd)
 {
-	(void)args;
-	(void)out;
-	(void)err;
-	control_cont(control);
+	control_cont(cmd->control);
 	return 0;
 }
 
-static int do_reset(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_reset(struct command *cmd)
 {
-	(void)args;
-	(void)out;
-	(void)err;
-	machine_raise(control->machine, EVENT_RESET);
+	machine_raise(cmd->control->machine, EVENT_RESET);
 	return 0;
 }
 
-static int do_powerdown(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_powerdown(struct command *cmd)
 {
-	(void)args;
-	(void)out;
-	(void)err;
-	power_press(control->power);
-	control_event(control, "POWERDOWN", NULL);
+	power_press(cmd->control->power);
+	control_event(cmd->control, "POWERDOWN", NULL);
 	return 0;
 }
 
-static int do_quit(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_quit(struct command *cmd)
 {
-	(void)args;
-	(void)out;
-	(void)err;
-	control_end(control, 0, "host-qmp-quit");
+	control_end(cmd->control, 0, "host-qmp-quit");
 	return 0;
 }
 
-static int do_human(struct control *control, json_t *args, json_t **out, struct bd_error *err)
+static int do_human(struct command *cmd)
 {
-	const char *line = json_string_value(json_object_get(args, "command-line"));
+	const char *line = json_string_value(json_object_get(cmd->args, "command-line"));
 	char *text;
 
 	if (!line)
-		return bd_fail(err, -EINVAL, "Parameter 'command-line' is missing");
-	text = hmp_run(control, line);
-	*out = json_string(text ? text : "");
+		return bd_fail(cmd->err, -EINVAL, "Parameter 'command-line' is missing");
+	text = hmp_run(cmd->control, line);
+	cmd->out = json_string(text ? text : "");
 	free(text);
 	return 0;
 }
 
 static const struct {
 	const char *name;
-	int (*run)(struct control *control, json_t *args, json_t **out, struct bd_error *err);
+	int (*run)(struct command *cmd);
 } table[] = {
 	{ "block_resize", block_resize },
 	{ "block_set_io_throttle", block_set_io_throttle },
@@ -139,14 +108,13 @@ static const struct {
 	{ "x-commit", block_commit },
 };
 
-int command_run(struct control *control, const char *name, json_t *args, json_t **out,
-		struct bd_error *err)
+int command_run(struct command *cmd, const char *name)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (!strcmp(name, table[i].name))
-			return table[i].run(control, args, out, err);
+			return table[i].run(cmd);
 	}
-	return bd_fail(err, -ENOSYS, "The command %s has not been found", name);
+	return bd_fail(cmd->err, -ENOSYS, "The command %s has not been found", name);
 }
 
 json_t *command_names(void)

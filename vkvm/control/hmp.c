@@ -77,23 +77,20 @@ static const struct hmp *find(const char *line, const char **rest)
 	return found;
 }
 
-static int run(struct control *control, const struct hmp *hmp, const char *rest, json_t **out,
-	       struct bd_error *err)
+static int run(struct command *cmd, const struct hmp *hmp, const char *rest)
 {
-	json_t *args = json_object();
 	char *copy = strdup(rest), *save = NULL, *word = copy ? strtok_r(copy, " ", &save) : NULL;
 	int ret = 0;
 
 	for (unsigned i = 0; word && i < 3 && hmp->args[i] && ret == 0; i++) {
-		ret = add_arg(args, hmp->args[i], word, err);
+		ret = add_arg(cmd->args, hmp->args[i], word, cmd->err);
 		word = strtok_r(NULL, " ", &save);
 	}
 	if (ret == 0 && word)
-		ret = bd_fail(err, -EINVAL, "%s: extraneous characters at the end of line",
+		ret = bd_fail(cmd->err, -EINVAL, "%s: extraneous characters at the end of line",
 			      hmp->words);
 	if (ret == 0)
-		ret = command_run(control, hmp->command, args, out, err);
-	json_decref(args);
+		ret = command_run(cmd, hmp->command);
 	free(copy);
 	return ret;
 }
@@ -102,7 +99,7 @@ char *hmp_run(struct control *control, const char *line)
 {
 	struct bd_error err = {0};
 	const char *rest;
-	json_t *out = NULL;
+	struct command cmd = { control, NULL, NULL, &err };
 	char *text = NULL;
 	const struct hmp *hmp;
 
@@ -117,11 +114,12 @@ char *hmp_run(struct control *control, const char *line)
 		bd_fail(&err, -EINVAL, "unknown command: '%s'", line);
 		return asprintf(&text, "%s\n", err.msg) < 0 ? NULL : text;
 	}
-	if (run(control, hmp, rest, &out, &err) < 0) {
+	cmd.args = json_object();
+	if (run(&cmd, hmp, rest) < 0) {
 		if (asprintf(&text, "Error: %s\n", err.msg) < 0)
 			text = NULL;
-	} else if (out) {
-		char *json = json_dumps(out, JSON_INDENT(4) | JSON_PRESERVE_ORDER);
+	} else if (cmd.out) {
+		char *json = json_dumps(cmd.out, JSON_INDENT(4) | JSON_PRESERVE_ORDER);
 
 		if (!json || asprintf(&text, "%s\n", json) < 0)
 			text = NULL;
@@ -129,6 +127,7 @@ char *hmp_run(struct control *control, const char *line)
 	} else {
 		text = strdup("");
 	}
-	json_decref(out);
+	json_decref(cmd.args);
+	json_decref(cmd.out);
 	return text;
 }

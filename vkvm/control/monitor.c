@@ -122,7 +122,7 @@ static json_t *execute(struct monitor *monitor, struct control *control, const c
 		       json_t *args)
 {
 	struct bd_error err = {0};
-	json_t *out = NULL;
+	struct command cmd = { control, args, NULL, &err };
 	int ret;
 
 	if (!strcmp(name, "qmp_capabilities")) {
@@ -132,12 +132,12 @@ static json_t *execute(struct monitor *monitor, struct control *control, const c
 	if (!monitor->negotiated)
 		return failure("CommandNotFound", "Expecting capabilities negotiation with "
 						  "'qmp_capabilities'");
-	ret = command_run(control, name, args, &out, &err);
+	ret = command_run(&cmd, name);
 	if (ret < 0) {
-		json_decref(out);
+		json_decref(cmd.out);
 		return failure(ret == -ENOSYS ? "CommandNotFound" : "GenericError", err.msg);
 	}
-	return json_pack("{s:o}", "return", out ? out : json_object());
+	return json_pack("{s:o}", "return", cmd.out ? cmd.out : json_object());
 }
 
 static void run_qmp(struct monitor *monitor, struct control *control, json_t *request)

@@ -34,9 +34,16 @@ void monitor_event(struct monitor *monitor, const char *name, json_t *data);
 
 /* --- commands.c -------------------------------------------------------------------------- */
 
-/* Run a QMP command; *out is its result (NULL: {}).  0 or a negative errno with @err. */
-int command_run(struct control *control, const char *name, json_t *args, json_t **out,
-		struct bd_error *err);
+/* One command of QMP. */
+struct command {
+	struct control *control;
+	json_t *args;                /* or NULL; borrowed */
+	json_t *out;                 /* its result; NULL: {} */
+	struct bd_error *err;
+};
+
+/* Run it.  0, or a negative errno with @cmd->err; the caller has @cmd->out then. */
+int command_run(struct command *cmd, const char *name);
 /* Names of all commands, as query-commands shows them. */
 json_t *command_names(void);
 

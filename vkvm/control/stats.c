@@ -50,19 +50,20 @@ static void show_disk(struct stats *stats, unsigned idx, const json_t *disk)
 void stats_show(struct stats *stats, struct control *control)
 {
 	struct bd_error err;
-	json_t *list = NULL, *disk;
+	struct command cmd = { control, NULL, NULL, &err };
+	json_t *disk;
 	char *text;
 	size_t i;
 
 	if (stats_wait(stats) != 0)
 		return;
 	stats->next_ns = disk_clock_ns() + stats->interval * 1000000000ull;
-	block_query_stats(control, NULL, &list, &err);
-	json_array_foreach(list, i, disk) {
+	block_query_stats(&cmd);
+	json_array_foreach(cmd.out, i, disk) {
 		if (stats->live && i < DRIVES_MAX)
 			show_disk(stats, (unsigned)i, disk);
 	}
-	text = stats->fd >= 0 ? json_dumps(list, JSON_COMPACT) : NULL;
+	text = stats->fd >= 0 ? json_dumps(cmd.out, JSON_COMPACT) : NULL;
 	if (text) {
 		size_t len = strlen(text);
 
@@ -71,5 +72,5 @@ void stats_show(struct stats *stats, struct control *control)
 			stats->fd = -1;
 	}
 	free(text);
-	json_decref(list);
+	json_decref(cmd.out);
 }

@@ -22,7 +22,7 @@ struct serial {
 
 void serial_init(struct serial *serial, int irq_fd);
 void serial_reset(struct serial *serial);
-bus_handler serial_access;
+void serial_access(void *device, struct bus_access *access);
 /* Bytes that can be put. */
 unsigned serial_room(const struct serial *serial);
 /* Type @len bytes, at most serial_room(). */

@@ -5,7 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-void bus_add(struct bus *bus, uint64_t base, uint64_t len, bus_handler *handler, void *device)
+void bus_add(struct bus *bus, uint64_t base, uint64_t len,
+	     void (*handler)(void *device, struct bus_access *access), void *device)
 {
 	assert(bus->nr < BUS_MAX_RANGES);
 	bus->ranges[bus->nr++] = (struct bus_range){ base, len, handler, device };

@@ -16,11 +16,9 @@ struct bus_access {
 	uint64_t value;         /* written, or to be set by a read; bytes above len are zero */
 };
 
-typedef void bus_handler(void *device, struct bus_access *access);
-
 struct bus_range {
 	uint64_t base, len;
-	bus_handler *handler;        /* NULL: nobody */
+	void (*handler)(void *device, struct bus_access *access); /* NULL: nobody */
 	void *device;
 };
 
@@ -31,7 +29,8 @@ struct bus {
 };
 
 /* @len addresses from @base are @device's; an earlier range wins where two overlap. */
-void bus_add(struct bus *bus, uint64_t base, uint64_t len, bus_handler *handler, void *device);
+void bus_add(struct bus *bus, uint64_t base, uint64_t len,
+	     void (*handler)(void *device, struct bus_access *access), void *device);
 /* Carry out an access; nobody there: reads as ones. */
 void bus_access(const struct bus *bus, uint64_t address, void *data, unsigned len, bool write);
 

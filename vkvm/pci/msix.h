@@ -31,7 +31,7 @@ int msix_init(struct msix *msix, struct machine *m, struct pci_device *dev, unsi
 	      unsigned bar);
 void msix_clear(struct msix *msix);
 /* The window's handler; its device is the struct msix. */
-bus_handler msix_access;
+void msix_access(void *device, struct bus_access *access);
 /* The capability's control register may have been written. */
 void msix_written(struct msix *msix);
 /* Send @vector's message, or remember it while it is masked.  From any thread. */

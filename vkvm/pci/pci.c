@@ -41,7 +41,8 @@ void pci_init(struct pci_device *dev, uint16_t vendor, uint16_t device, uint32_t
 	dev->last_cap = PCI_CAPABILITY_LIST;
 }
 
-void pci_set_bar(struct pci_device *dev, unsigned bar, uint32_t size, bus_handler *access)
+void pci_set_bar(struct pci_device *dev, unsigned bar, uint32_t size,
+		 void (*access)(void *device, struct bus_access *access))
 {
 	uint32_t mask = ~(size - 1);
 

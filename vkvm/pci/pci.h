@@ -16,7 +16,7 @@ struct pci_device {
 	/* memory windows of 32-bit addresses; a power of two of bytes, 0: none */
 	struct pci_bar {
 		uint32_t size;
-		bus_handler *access;
+		void (*access)(void *device, struct bus_access *access);
 	} bars[PCI_NR_BARS];
 	void *user;                  /* passed to the windows' handlers */
 	/* Optional: @len bytes at @off will be read, have been written. */
@@ -37,7 +37,8 @@ int pci_add(struct pci_bus *bus, struct pci_device *dev);
 /* Fill the standard registers. */
 void pci_init(struct pci_device *dev, uint16_t vendor, uint16_t device, uint32_t class_code);
 /* A memory window of @size bytes; at least 16, a power of two. */
-void pci_set_bar(struct pci_device *dev, unsigned bar, uint32_t size, bus_handler *access);
+void pci_set_bar(struct pci_device *dev, unsigned bar, uint32_t size,
+		 void (*access)(void *device, struct bus_access *access));
 /* Where a window lies; 0: not mapped. */
 uint64_t pci_bar_address(const struct pci_device *dev, unsigned bar);
 /* Append a capability of @len bytes, id first, the link is filled in.  Returns its offset. */

@@ -50,6 +50,7 @@ int qcow2_check_count(struct qcow2_checker *ck, uint64_t off, uint64_t len, bool
 	if (!checked_add(off, len, &end) ||
 	    (end > ck->file_len && end - ck->file_len >= ck->q->cluster_size)) {
 		ck->res->corruptions++;
+		ck->suspicious = true;
 		qcow2_check_say(ck, "ERROR: counting reference for region exceeding the end of the "
 				"file by one cluster or more: offset 0x%llx size 0x%llx",
 				(unsigned long long)off, (unsigned long long)len);

@@ -115,6 +115,8 @@ static int open_data_file(struct qcow2 *q, struct bd_error *err)
 	if (given && !needed)
 		return bd_fail(err, -EINVAL, "'data-file' can only be set for images with an "
 					     "external data file");
+	if (q->autoclear & QCOW2_AUTOCLEAR_RAW_DATA && !needed)
+		return bd_fail(err, -EINVAL, "data-file-raw requires a data file");
 	if (!needed)
 		return 0;
 	if (!given)

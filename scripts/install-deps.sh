@@ -7,7 +7,7 @@ set -e
 build="gcc libc6-dev make pkg-config libzstd-dev libaio-dev liburing-dev libdeflate-dev libjansson-dev
 	nettle-dev libxxhash-dev zlib1g-dev libedit-dev"
 quickstart="e2fsprogs mawk"
-test="check qemu-utils seabios clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
+test="check qemu-utils seabios xfsprogs clang libclang-rt-14-dev strace xxd python3 e2fsprogs util-linux"
 guest="qemu-system-x86 seabios grub-pc-bin grub-common busybox-static cpio e2fsprogs fio linux-image-amd64 python3 qemu-utils"
 bench="fio qemu-utils python3 e2fsprogs gnuplot-nox time tar"
 

@@ -195,6 +195,7 @@ static int start_slots(struct copy_job *job, struct bd_error *err)
 	while (job->next < job->scan.total) {
 		struct copy_slot *slot;
 		struct copy_run piece;
+		uint64_t copied = 0;
 		int ret;
 
 		if (list_empty(&job->idle))
@@ -202,13 +203,16 @@ static int start_slots(struct copy_job *job, struct bd_error *err)
 		ret = bd_copy_scan_next(&job->scan, job->next, &piece, err);
 		if (ret < 0)
 			return ret;
+		if (piece.kind == COPY_DATA && job->offload)
+			copied = bd_copy_offload(job, piece.off, &piece.len);
+		if (copied)
+			piece.len = copied;
 		job->next += piece.len;
 		count_piece(job, &piece);
 		if (bd_copy_skips(job->args, piece.kind))
 			continue;
-		if (piece.kind == COPY_DATA && job->offload && bd_copy_offload(job, &piece)) {
+		if (copied)
 			return 1; /* so that progress is seen */
-		}
 		slot = container_of(job->idle.next, struct copy_slot, link);
 		list_del(&slot->link);
 		list_add_tail(&job->active, &slot->link);

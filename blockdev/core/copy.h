@@ -113,8 +113,11 @@ int bd_copy_write(struct copy_slot *slot);
 bool bd_copy_passes(const struct copy_scan *scan, const struct bd_extent *ext, uint64_t off);
 /* Start to read the payload of @slot's cluster, and to look at it if that is wanted. */
 void bd_copy_read_packed(struct copy_slot *slot);
-/* Copy all of @run inside the host.  False: read and write it; the next one too. */
-bool bd_copy_offload(struct copy_job *job, const struct copy_run *run);
+/*
+ * Copy from @off on inside the host.  Bytes copied; 0: read and write *len, which may have become
+ * less, and if that cannot be helped all that follows.
+ */
+uint64_t bd_copy_offload(struct copy_job *job, uint64_t off, uint64_t *len);
 /* Is the slot's piece one that counts for progress? */
 bool bd_copy_counts(const struct bd_copy_args *args, enum copy_kind kind);
 /* Nothing to write at all for a piece of this kind. */

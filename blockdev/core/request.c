@@ -106,6 +106,7 @@ static void start(struct request *req, enum req_kind kind)
 	struct bd_node *node = req->pub.node;
 
 	req->kind = kind;
+	req->clone = NULL;
 	req->state = ST_BEGIN;
 	req->seq = ++node->seq;
 	req->ops = 0;
@@ -154,6 +155,16 @@ void bd_read(struct bd_request *pub)
 
 	bd_reader_start(reader, pub->off, pub->len, pub->iov, pub->niov);
 	start(req, REQ_READ);
+}
+
+void bd_write_clone(struct bd_request *pub, struct io_file *src, uint64_t off)
+{
+	struct request *req = request_of(pub);
+
+	req->refused = 0;
+	start(req, REQ_WRITE);
+	req->clone = src;
+	req->clone_off = off;
 }
 
 /*
@@ -260,8 +271,10 @@ void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *fil
 		      uint64_t len, unsigned io_flags)
 {
 	int niov = rop->op.niov;
+	const struct request *req = rop->req;
 
 	rop->op = (struct io_op){
+		.src = req->clone, .src_off = req->clone_off + req->pos,
 		.kind = kind, .flags = io_flags, .file = file, .off = off, .len = len,
 		.iov = rop->iov, .niov = niov, .done = op_done, .user = rop,
 	};

@@ -80,6 +80,8 @@ struct request {
 	uint8_t *cow;              /* head and tail bytes; owned */
 	struct iovec cow_iov[2];
 	bool zero_part;            /* the current part writes zero bytes */
+	struct io_file *clone;     /* bd_write_clone(): where the bytes are, from clone_off on */
+	uint64_t clone_off;
 
 	struct bd_work work;       /* compression */
 	uint8_t *packed;           /* compressed bytes; owned */
@@ -107,6 +109,11 @@ int bd_req_op_slice(struct req_op *rop, const struct iovec *iov, int niov, uint6
 /* Submit @rop; counts it in req->ops. */
 void bd_req_op_submit(struct req_op *rop, enum io_kind kind, struct io_file *file, uint64_t off,
 		      uint64_t len, unsigned io_flags);
+/*
+ * Write whole clusters whose bytes the host copies or shares from @off of @src.  Fails, and leaves
+ * the disk as it was, where the host cannot, a cluster is cut, or data are encrypted.
+ */
+void bd_write_clone(struct bd_request *req, struct io_file *src, uint64_t off);
 /* @rop has ended: it goes back to the pool, and its request goes on. */
 void bd_req_op_over(struct req_op *rop, int res);
 /* Remember the first error. */

@@ -227,6 +227,18 @@ static int fill_iov(struct request *req, struct req_op *rop)
 	return 0;
 }
 
+/* The host moves the bytes.  1: it is about to. */
+static int clone(struct request *req, struct req_op *rop)
+{
+	const struct bd_plan *p = &req->plan;
+
+	if (p->head || p->tail || req->pub.node->cipher)
+		return -ENOTSUP;
+	rop->op.niov = 0;
+	bd_req_op_submit(rop, IO_COPY, req->pub.node->data, p->host_off, p->len, 0);
+	return 1;
+}
+
 static int data(struct request *req)
 {
 	const struct bd_plan *p = &req->plan;
@@ -238,7 +250,9 @@ static int data(struct request *req)
 		return 0;
 	io_event(req->pub.node->file, p->head || p->tail ? "cow_write" : "write_aio");
 	req->state = ST_PUBLISH;
-	ret = fill_iov(req, rop);
+	ret = req->clone ? clone(req, rop) : fill_iov(req, rop);
+	if (ret > 0)
+		return 0;
 	if (ret == 0 && req->pub.node->cipher && !req->packed_len)
 		ret = bd_encrypted_write(req, rop, p->host_off - p->head, len);
 	else if (ret == 0)

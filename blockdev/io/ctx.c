@@ -90,7 +90,7 @@ void io_op_submit(struct io_op *op)
 	list_init(&op->link);
 	list_init(&op->range);
 	op->file->ctx->nr_ops++;
-	if (has_limits(op->file) && io_align_submit(op))
+	if (op->kind != IO_COPY && has_limits(op->file) && io_align_submit(op))
 		return;
 	op->file->ops->submit(op->file, op);
 }

@@ -27,6 +27,7 @@ enum io_kind {
 	IO_FLUSH,
 	IO_ZERO,    /* make off..off+len read as zeros; IO_UNMAP: give the space back */
 	IO_DISCARD, /* a hint */
+	IO_COPY,    /* bytes of op->src, by the host; an error: it cannot, or not these */
 	IO_POLL,    /* completes once op->fd is readable (eventfd, socket, timerfd) */
 };
 
@@ -43,6 +44,8 @@ struct io_op {
 	unsigned flags;              /* IO_* */
 	struct io_file *file;
 	uint64_t off, len;           /* bytes in the file; len = sum of iov for READ and WRITE */
+	struct io_file *src;         /* IO_COPY only: where the bytes are, from @src_off on */
+	uint64_t src_off;
 	struct iovec *iov;           /* not changed; must live until done() */
 	int niov;
 	int fd;                      /* IO_POLL only */

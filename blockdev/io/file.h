@@ -114,11 +114,4 @@ int io_pzero(struct io_file *file, uint64_t off, uint64_t len, unsigned io_flags
 int io_pdiscard(struct io_file *file, uint64_t off, uint64_t len);
 int io_pflush(struct io_file *file);
 
-/*
- * Copy between two local files without bytes passing through this program.  Blocks.
- * 0, or a negative errno: it cannot be done here; a part may have been copied.
- */
-int io_copy_range(struct io_file *src, uint64_t src_off, struct io_file *dst, uint64_t dst_off,
-		  uint64_t len);
-
 #endif

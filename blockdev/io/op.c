@@ -100,6 +100,9 @@ bool io_op_start(struct io_op *op)
 	} else {
 		op->phase = PHASE_TRANSFER;
 	}
+	/* Filters have no descriptor: what they do must not be passed by. */
+	if (op->kind == IO_COPY && (file->fd < 0 || op->src->fd < 0))
+		return finish_with(op, -ENOTSUP);
 	return false;
 }
 
@@ -127,6 +130,13 @@ static void transfer_step(struct io_op *op, struct io_step *step)
 	step->verb = op->kind == IO_READ ? IO_STEP_READ : IO_STEP_WRITE;
 	step->off = op->off + op->progress;
 	step->len = op->len - op->progress;
+	if (op->kind == IO_COPY) {
+		step->verb = IO_STEP_COPY;
+		step->src_fd = op->src->fd;
+		step->src_off = op->src_off + op->progress;
+		step->len = min_u64(step->len, IO_MAX_TRANSFER);
+		return;
+	}
 	if (op->phase == PHASE_WRITE_ZERO) {
 		step->verb = IO_STEP_WRITE;
 		op->tail_iov.iov_base = (void *)zeros;
@@ -206,7 +216,7 @@ static bool finish_eof(struct io_op *op)
 static bool realign(struct io_op *op, bool *eof)
 {
 	uint32_t align = op->file->request_align;
-	uint64_t odd = align > 1 ? (op->off + op->progress) % align : 0;
+	uint64_t odd = align > 1 && op->kind != IO_COPY ? (op->off + op->progress) % align : 0;
 
 	*eof = false;
 	if (!odd || op->progress == op->len)
@@ -228,7 +238,7 @@ static bool finish_transfer(struct io_op *op)
 	if (op->raw == 0 && op->kind == IO_READ)
 		return finish_eof(op);
 	if (op->raw == 0)
-		return finish_with(op, -ENOSPC);
+		return finish_with(op, op->kind == IO_COPY ? -EIO : -ENOSPC);
 	op->progress += (uint64_t)op->raw;
 	if (op->progress > op->len)
 		return finish_with(op, -EIO);
@@ -238,7 +248,7 @@ static bool finish_transfer(struct io_op *op)
 		return finish_eof(op);
 	if (op->progress == op->len)
 		return finish_ok(op);
-	if (op->phase == PHASE_TRANSFER)
+	if (op->phase == PHASE_TRANSFER && op->kind != IO_COPY)
 		seek_iov(op);
 	return false;
 }
@@ -321,7 +331,7 @@ bool io_op_finish(struct io_op *op)
 
 int64_t io_step_run(const struct io_step *step)
 {
-	off_t off = (off_t)step->off;
+	off_t off = (off_t)step->off, from = (off_t)step->src_off;
 	ssize_t ret = -1;
 
 	switch (step->verb) {
@@ -336,6 +346,9 @@ int64_t io_step_run(const struct io_step *step)
 		break;
 	case IO_STEP_FALLOC:
 		ret = fallocate(step->fd, step->mode, off, (off_t)step->len);
+		break;
+	case IO_STEP_COPY:
+		ret = copy_file_range(step->src_fd, &from, step->fd, &off, step->len, 0);
 		break;
 	case IO_STEP_POLL:
 		errno = EOPNOTSUPP;

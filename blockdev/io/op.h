@@ -17,6 +17,7 @@ enum io_verb {
 	IO_STEP_WRITE,
 	IO_STEP_SYNC,  /* fdatasync */
 	IO_STEP_FALLOC,
+	IO_STEP_COPY,  /* copy_file_range */
 	IO_STEP_POLL,
 };
 
@@ -25,6 +26,8 @@ struct io_step {
 	enum io_verb verb;
 	int fd;
 	int mode;                /* FALLOC_FL_* */
+	int src_fd;              /* IO_STEP_COPY */
+	uint64_t src_off;
 	uint64_t off, len;       /* bytes */
 	const struct iovec *iov;
 	int niov;                /* <= IOV_MAX */

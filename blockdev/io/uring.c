@@ -110,6 +110,8 @@ static bool is_bulk(const struct io_op *op)
 {
 	uint64_t least = op->kind == IO_READ ? BULK_READ : BULK_WRITE;
 
+	if (op->kind == IO_COPY)
+		return true;
 	if ((op->kind != IO_READ && op->kind != IO_WRITE) || op->file->flags & BD_O_DIRECT)
 		return false;
 	return op->len - op->progress >= least;
@@ -170,6 +172,9 @@ static int uring_queue(struct io_engine *engine, struct io_op *op)
 	case IO_STEP_FALLOC:
 		io_uring_prep_fallocate(sqe, step.fd, step.mode, (off_t)step.off,
 					(off_t)step.len);
+		break;
+	case IO_STEP_COPY: /* without threads: nothing is copied, which is an error */
+		io_uring_prep_nop(sqe);
 		break;
 	case IO_STEP_POLL:
 		io_uring_prep_poll_add(sqe, step.fd, POLLIN);

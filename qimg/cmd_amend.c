@@ -36,6 +36,8 @@ static int amend(struct bd_node *node, const struct amend_values *values)
 	int ret = opts ? bd_opts_parse(opts, values->options, NULL, &err) :
 			 bd_fail(&err, -12, "Cannot allocate memory");
 
+	if (ret == 0)
+		ret = bd_amend_check(node, opts, &err);
 	progress_begin(&progress, values->progress && !values->quiet, 1);
 	if (ret == 0) {
 		progress_update(0, 1, &progress);

@@ -24,6 +24,101 @@ struct bench_values {
 
 #define FIELD(name) offsetof(struct bench_values, name)
 
+/* --- values, looked at as they are met, so that the first wrong one is named --- */
+
+static int check_number(const char *text, uint64_t min, uint64_t max, const char *error)
+{
+	uint64_t value;
+
+	if (bd_parse_u64(text, &value) == 0 && value >= min && value <= max)
+		return 0;
+	report_error("%s", error);
+	return 1;
+}
+
+static int check_count(const char *text)
+{
+	return check_number(text, 1, ULONG_MAX, "Invalid request count specified");
+}
+
+static int check_depth(const char *text)
+{
+	return check_number(text, 0, INT_MAX, "Invalid queue depth specified");
+}
+
+static int check_pattern(const char *text)
+{
+	return check_number(text, 0, 255, "Invalid pattern byte specified");
+}
+
+static int check_interval(const char *text)
+{
+	return check_number(text, 0, INT_MAX, "Invalid flush interval specified");
+}
+
+static int check_offset(const char *text)
+{
+	uint64_t value;
+
+	return opts_size("offset", text, 0, INT64_MAX, &value);
+}
+
+static int check_size(const char *text)
+{
+	uint64_t value;
+
+	return opts_size("buffer size", text, 0, INT_MAX, &value);
+}
+
+static int check_step(const char *text)
+{
+	uint64_t value;
+
+	return opts_size("step_size", text, 0, INT_MAX, &value);
+}
+
+static int check_cache(const char *text)
+{
+	unsigned flags;
+
+	if (bd_cache_mode(text, &flags) == 0)
+		return 0;
+	report_error("Invalid cache mode");
+	return 1;
+}
+
+static int check_aio(const char *aio)
+{
+	static const char *const names[] = {"threads", "native", "io_uring", "sync", "mmap", NULL};
+
+	for (unsigned i = 0; names[i]; i++) {
+		if (!strcmp(aio, names[i]))
+			return 0;
+	}
+	report_error("Invalid aio option: %s", aio);
+	return 1;
+}
+
+static int look(const char *name, const char *arg, void *values)
+{
+	static const struct {
+		const char *name;
+		int (*check)(const char *text);
+	} checks[] = {
+		{ "cache", check_cache }, { "count", check_count }, { "depth", check_depth },
+		{ "offset", check_offset }, { "buffer-size", check_size },
+		{ "step-size", check_step }, { "pattern", check_pattern },
+		{ "flush-interval", check_interval }, { "aio", check_aio },
+	};
+
+	(void)values;
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		if (!strcmp(name, checks[i].name))
+			return checks[i].check(arg);
+	}
+	return 0;
+}
+
 static const struct opt bench_opts[] = {
 	OPT_COMMON_FORMAT(struct bench_values),
 	OPT_COMMON_IMAGE_OPTS(struct bench_values),
@@ -120,13 +215,14 @@ static int take_load(const struct bench_values *v, struct bench_load *load)
 	    take_size("offset", v->offset, INT64_MAX, &load->offset) ||
 	    take_size("buffer size", v->size, INT_MAX, &load->size))
 		return 1;
-	load->step = load->size;
 	if (take_size("step_size", v->step, INT_MAX, &load->step) ||
 	    number(v->pattern, 0, 255, &pattern, "Invalid pattern byte specified") ||
 	    number(v->flush_interval, 0, INT_MAX, &load->flush_interval,
 		   "Invalid flush interval specified") ||
 	    take_mix(v, load))
 		return 1;
+	if (!load->step)
+		load->step = load->size;
 	load->depth = (unsigned)depth;
 	load->pattern = (uint8_t)pattern;
 	if (load->flush_interval && load->read_percent == 100) {
@@ -210,18 +306,6 @@ static struct bd_node *open_image(const struct bench_values *v, const char *name
 	return node;
 }
 
-static bool aio_known(const char *aio)
-{
-	static const char *const names[] = {"threads", "native", "io_uring", "sync", "mmap", NULL};
-
-	for (unsigned i = 0; names[i]; i++) {
-		if (!strcmp(aio, names[i]))
-			return true;
-	}
-	report_error("Invalid aio option: %s", aio);
-	return false;
-}
-
 static void announce(const struct bench_load *load)
 {
 	printf("Sending %" PRIu64 " %s requests, %" PRIu64 " bytes each, %u in parallel "
@@ -294,8 +378,7 @@ static int run(struct invocation *inv)
 
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
-	if ((aio && !aio_known(aio)) || opts_output(v->output, &json) ||
-	    image_conflict(&v->image) || take_load(v, &load))
+	if (opts_output(v->output, &json) || image_conflict(&v->image) || take_load(v, &load))
 		return 1;
 	queue = open_queue(aio, load.depth + 1);
 	if (!queue)
@@ -317,5 +400,6 @@ const struct command cmd_bench = {
 	.summary = "put a load on an image and time it",
 	.opts = bench_opts,
 	.values_size = sizeof(struct bench_values),
+	.look = look,
 	.run = run,
 };

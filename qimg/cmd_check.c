@@ -174,10 +174,10 @@ static int run(struct invocation *inv)
 		return report_usage("--force is for repairs: use it with -r");
 	if (values->force)
 		fix |= BD_FIX_FORCE;
-	if (opts_output(values->output, &json) || image_conflict(&values->image))
-		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
+	if (opts_output(values->output, &json) || image_conflict(&values->image))
+		return 1;
 	if (fix)
 		flags |= BD_O_RDWR;
 	queue = image_queue(64);

@@ -49,6 +49,7 @@ static int commit(struct bd_node *node, const struct commit_values *values, uint
 	int ret;
 
 	progress_begin(&progress, values->progress && !values->quiet && !json, 1);
+	progress_update(0, 1, &progress);
 	ret = bd_commit(&args, &err);
 	progress_end(&progress);
 	if (ret < 0)

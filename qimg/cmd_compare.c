@@ -98,29 +98,28 @@ static void print_json(const struct bd_compare_args *args, int result)
 	json_print(json);
 }
 
-static int compare(struct bd_node *a, struct bd_node *b, const struct compare_values *values)
+static int compare(struct bd_node *a, struct bd_node *b, const struct compare_values *values,
+		   struct job *job)
 {
 	const bool json = values->output && !strcmp(values->output, "json");
-	struct job job = { .quiet = values->quiet || json };
 	struct bd_compare_args args = {
 		.a = a,
 		.b = b,
 		.strict = values->strict,
 		.progress = progress,
 		.size_differs = size_differs,
-		.user = &job,
+		.user = job,
 	};
 	struct bd_error err = { 0 };
 	int ret;
 
-	progress_begin(&job.progress, values->progress && !job.quiet, 2);
-	progress_update(0, 1, &job.progress);
+	progress_update(0, 1, &job->progress);
 	ret = bd_compare(&args, &err);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
-	else if (!job.quiet)
+	else if (!job->quiet)
 		say_result(ret, args.offset);
-	progress_end(&job.progress);
+	progress_end(&job->progress);
 	if (ret >= 0 && json && !values->quiet)
 		print_json(&args, ret);
 	if (ret < 0)
@@ -132,16 +131,20 @@ static int open_and_compare(struct bd_queue *queue, char **names,
 			    const struct compare_values *values)
 {
 	struct image_values second = values->image;
-	struct bd_node *a, *b;
+	struct job job = { .quiet = values->quiet ||
+				    (values->output && !strcmp(values->output, "json")) };
+	struct bd_node *a, *b = NULL;
 	int status = EXIT_OPEN;
 
 	second.format = values->format_b;
+	progress_begin(&job.progress, values->progress && !job.quiet, 2);
 	a = image_open(queue, names[0], &values->image, 0, "source cache");
-	if (!a)
-		return EXIT_OPEN;
-	b = image_open(queue, names[1], &second, 0, "source cache");
+	if (a)
+		b = image_open(queue, names[1], &second, 0, "source cache");
 	if (b)
-		status = compare(a, b, values);
+		status = compare(a, b, values, &job);
+	else
+		progress_end(&job.progress);
 	image_close(b);
 	image_close(a);
 	return status;
@@ -174,5 +177,6 @@ const struct command cmd_compare = {
 	.summary = "Compare the disks in two images; exit 0: the same, 1: they differ",
 	.opts = compare_opts,
 	.values_size = sizeof(struct compare_values),
+	.object_status = EXIT_OPEN,
 	.run = run,
 };

@@ -161,13 +161,11 @@ static int open_sources(struct convert *convert, char **names)
 		report_error("Only one source can be verified");
 		return 1;
 	}
-	if (values->snapshot && convert->nr_src > 1) {
+	if (values->snapshot && convert->nr_src > 1 && strncmp(values->snapshot, "snapshot.", 9)) {
 		report_error("No support for concatenating multiple snapshot");
 		return 1;
 	}
-	if (values->snapshot && image_load_snapshot(convert->src[0], values->snapshot))
-		return 1;
-	return values->bitmaps && convert_check_bitmaps(convert);
+	return values->snapshot && image_load_snapshot(convert->src[0], values->snapshot);
 }
 
 static void warn_line(const char *line, void *user)
@@ -180,7 +178,6 @@ static int copy(struct convert *convert)
 {
 	const struct convert_values *values = convert->values;
 	bool fresh = !values->no_create && !convert->has_backing && convert->sparse_size;
-	struct progress progress;
 	struct bd_error err = { 0 };
 	struct bd_copy_args args = {
 		.src = convert->src,
@@ -198,16 +195,14 @@ static int copy(struct convert *convert)
 		.out_of_order = values->out_of_order,
 		.salvage = values->salvage,
 		.offload = values->offload,
-		.count_first = values->progress && !values->quiet && !convert->sends,
+		.count_first = convert->progress.on,
 		.progress = progress_update,
 		.warn = values->quiet ? NULL : warn_line,
-		.user = &progress,
+		.user = &convert->progress,
 	};
-	int ret;
+	int ret = bd_copy(&args, &err);
 
-	progress_begin(&progress, args.count_first, 1);
-	ret = bd_copy(&args, &err);
-	progress_end(&progress);
+	progress_end(&convert->progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	return ret < 0;
@@ -272,20 +267,26 @@ static void close_all(struct convert *convert)
 
 static int convert_images(struct convert *convert, char **names)
 {
+	const struct convert_values *values = convert->values;
 	int status = 1;
 
 	convert->queue = image_queue(256);
 	if (!convert->queue)
 		return 1;
+	progress_begin(&convert->progress, values->progress && !values->quiet &&
+					   !convert_to_pipe(convert), 1);
+	progress_update(0, 1, &convert->progress);
 	if (convert_from_pipe(convert, names)) {
 		status = convert_to_pipe(convert) ? convert_send(convert, names[0]) :
 						    convert_receive(convert, names[0]);
-	} else if (!open_sources(convert, names) && !convert_check_target(convert)) {
+	} else if (!open_sources(convert, names) && !convert_check_target(convert) &&
+		   !(values->bitmaps && convert_check_bitmaps(convert))) {
 		if (convert_to_pipe(convert))
 			status = convert_send(convert, NULL);
 		else
 			status = convert_to_image(convert);
 	}
+	progress_end(&convert->progress);
 	close_all(convert);
 	return status;
 }

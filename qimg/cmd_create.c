@@ -37,10 +37,12 @@ static int add_options(struct bd_opts *opts, const struct create_values *values,
 		       const char *name, const char *format, const char *size)
 {
 	const struct bd_option *table = bd_create_options(format);
-	uint64_t bytes;
+	struct bd_error err = { 0 };
 
-	if (size && opts_size("image size", size, 0, INT64_MAX, &bytes))
+	if (table && bd_create_check(format, name, opts, &err) < 0) {
+		report_failure(&err, "%s: ", name);
 		return 1;
+	}
 	if (table && values->backing && !image_has_option(table, "backing_file")) {
 		report_error("%s: Backing file not supported for file format '%s'", name, format);
 		return 1;
@@ -100,12 +102,15 @@ static int run(struct invocation *inv)
 	const char *format = values->format ? values->format : "raw";
 	struct bd_error err = { 0 };
 	struct bd_opts *opts;
+	uint64_t bytes;
 	int status = 1;
 
 	if (image_asks_help(values->options))
 		return image_option_help(format, name);
 	if (!name)
 		return report_usage("Expecting image file name");
+	if (inv->nr_operands > 1 && opts_size("image size", inv->operands[1], 0, INT64_MAX, &bytes))
+		return 1;
 	if (inv->nr_operands > 2)
 		return report_usage("Unexpected argument: %s", inv->operands[2]);
 	opts = bd_opts_new();

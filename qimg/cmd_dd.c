@@ -226,6 +226,17 @@ static int to_image(struct bd_queue *queue, struct dd *dd, const char *format)
 	return status;
 }
 
+static bool can_create(const char *format)
+{
+	bool create = false;
+
+	if (!bd_format_known(format, &create))
+		report_error("Unknown file format");
+	else if (!create)
+		report_error("Format driver '%s' does not support image creation", format);
+	return create;
+}
+
 static int run_dd(const struct words *words, const struct dd_values *values, const char *format)
 {
 	struct bd_queue *queue = image_queue(64);
@@ -242,7 +253,7 @@ static int run_dd(const struct words *words, const struct dd_values *values, con
 	if (!dd.src)
 		goto out;
 	find_range(&dd);
-	if (image_check_cut(dd.src, dd.pos, dd.end))
+	if (!can_create(format) || image_check_cut(dd.src, dd.pos, dd.end))
 		status = 1;
 	else if (words->out)
 		status = to_image(queue, &dd, format);
@@ -260,7 +271,6 @@ static int run(struct invocation *inv)
 	const struct dd_values *values = inv->values;
 	const char *format = values->target ? values->target : "raw";
 	struct words words = { .bs = 512 };
-	bool create;
 
 	for (int i = 0; i < inv->nr_operands; i++) {
 		if (parse_word(inv->operands[i], &words))
@@ -277,14 +287,6 @@ static int run(struct invocation *inv)
 	}
 	if (image_conflict(&values->image))
 		return 1;
-	if (!bd_format_known(format, &create)) {
-		report_error("Unknown file format");
-		return 1;
-	}
-	if (!create) {
-		report_error("Format driver '%s' does not support image creation", format);
-		return 1;
-	}
 	return run_dd(&words, values, format);
 }
 

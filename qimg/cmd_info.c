@@ -202,12 +202,10 @@ static int run(struct invocation *inv)
 	bool json;
 	int status;
 
-	if (opts_output(values->output, &json))
-		return 1;
-	if (image_conflict(&values->image))
-		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
+	if (opts_output(values->output, &json) || image_conflict(&values->image))
+		return 1;
 	queue = image_queue(64);
 	if (!queue)
 		return 1;

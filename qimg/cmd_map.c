@@ -212,10 +212,10 @@ static int run(struct invocation *inv)
 		return 1;
 	if (values->length && opts_size("max length", values->length, 0, INT64_MAX, &max))
 		return 1;
-	if (opts_output(values->output, &json) || image_conflict(&values->image))
-		return 1;
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
+	if (opts_output(values->output, &json) || image_conflict(&values->image))
+		return 1;
 	return map_image(inv->operands[0], values, json, start, max);
 }
 

@@ -78,7 +78,7 @@ static int parse_options(struct bd_opts *opts, const struct measure_values *valu
 		report_error("Invalid options for file format '%s'", format);
 		return 1;
 	}
-	if (image_unknown_option(opts, format, NULL)) {
+	if (image_wrong_option(opts, format, "file:")) {
 		report_error("Invalid options for file format '%s'", format);
 		return 1;
 	}

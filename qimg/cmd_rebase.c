@@ -39,9 +39,9 @@ static const struct opt rebase_opts[] = {
 	{ 0 },
 };
 
-static int rebase(struct bd_node *node, const struct rebase_values *values, unsigned flags)
+static int rebase(struct bd_node *node, const struct rebase_values *values, unsigned flags,
+		  struct progress *progress)
 {
-	struct progress progress;
 	struct bd_error err = { 0 };
 	const struct bd_rebase_args args = {
 		.node = node,
@@ -51,7 +51,7 @@ static int rebase(struct bd_node *node, const struct rebase_values *values, unsi
 		.unsafe = values->unsafe,
 		.compress = values->compress,
 		.progress = progress_update,
-		.user = &progress,
+		.user = progress,
 	};
 	int ret;
 
@@ -59,12 +59,10 @@ static int rebase(struct bd_node *node, const struct rebase_values *values, unsi
 		report_error("Compression not supported for this file format");
 		return 1;
 	}
-	progress_begin(&progress, values->progress && !values->quiet && !values->json, 2);
-	progress_update(0, 1, &progress);
 	ret = bd_rebase(&args, &err);
 	if (ret == 0)
-		progress_update(1, 1, &progress);
-	progress_end(&progress);
+		progress_update(1, 1, progress);
+	progress_end(progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	return ret < 0;
@@ -89,13 +87,18 @@ static int open_and_rebase(const char *name, const struct rebase_values *values)
 	unsigned flags = BD_O_RDWR | (values->unsafe ? BD_O_NO_BACKING : 0);
 	unsigned new_flags = values->image.force_share ? BD_O_FORCE_SHARE : 0;
 	struct rebase_values own = *values;
+	struct progress progress;
 	struct bd_queue *queue;
 	struct bd_node *node;
 	int status = 1;
 
+	progress_begin(&progress, values->progress && !values->quiet && !values->json, 2);
+	progress_update(0, 1, &progress);
 	if (image_cache(values->image.cache, "cache", &flags) ||
-	    image_cache(values->backing_cache, "source cache", &new_flags))
+	    image_cache(values->backing_cache, "source cache", &new_flags)) {
+		progress_end(&progress);
 		return 1;
+	}
 	queue = image_queue(64);
 	if (!queue)
 		return 1;
@@ -103,10 +106,11 @@ static int open_and_rebase(const char *name, const struct rebase_values *values)
 	own.image.force_share = false;
 	node = image_open(queue, name, &own.image, flags, "cache");
 	if (node) {
-		status = rebase(node, values, new_flags);
+		status = rebase(node, values, new_flags, &progress);
 		if (image_close(node))
 			status = 1;
 	}
+	progress_end(&progress);
 	bd_queue_free(queue);
 	if (!status && values->json && !values->quiet)
 		status = print_json(name, values);

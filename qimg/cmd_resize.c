@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qimg resize: change the size of the guest disk. */
 #include <ctype.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,19 @@ struct resize_values {
 	struct image_values image;
 	const char *prealloc, *output;
 	const char *minus;     /* a size such as "-1G", taken out of the options */
+	int nr_words;          /* behind the command */
 	bool shrink, quiet, json;
 };
+
+static int check_mode(const char *name, const char *mode, void *values)
+{
+	(void)values;
+	if (strcmp(name, "preallocation") || !strcmp(mode, "off") ||
+	    !strcmp(mode, "metadata") || !strcmp(mode, "falloc") || !strcmp(mode, "full"))
+		return 0;
+	report_error("Invalid preallocation mode '%s'", mode);
+	return 1;
+}
 
 static const struct opt resize_opts[] = {
 	OPT_COMMON_OBJECT,
@@ -30,13 +42,20 @@ static const struct opt resize_opts[] = {
 	{ 0 },
 };
 
-/* "-1G" is a size, not options: no option is called by a digit. */
+/* "-1G" is a size, not options: no option is called by a digit.  Nor is a wrong one at the end. */
+static bool looks_like_size(const char *word, bool last)
+{
+	return word[0] == '-' && (isdigit((unsigned char)word[1]) ||
+				  (last && word[1] && !strchr("-fqh", word[1])));
+}
+
 static void take_minus(int *argc, char **argv, void *arg)
 {
 	struct resize_values *values = arg;
 
+	values->nr_words = *argc - 1;
 	for (int i = *argc - 1; i > 0; i--) {
-		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
+		if (!looks_like_size(argv[i], i == *argc - 1))
 			continue;
 		values->minus = argv[i];
 		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(argv[0]));
@@ -53,10 +72,18 @@ struct change {
 
 static int parse_change(const char *text, struct change *change)
 {
+	int ret = -EINVAL;
+
 	change->sign = text[0] == '+' || text[0] == '-' ? text[0] : 0;
 	text += !!change->sign;
-	if (isdigit((unsigned char)text[0]) && bd_parse_size(text, &change->bytes) == 0)
+	if (isdigit((unsigned char)text[0]))
+		ret = bd_parse_size(text, &change->bytes);
+	if (ret == 0)
 		return 0;
+	if (ret == -ERANGE) {
+		report_error("Value '%s' is out of range for parameter 'size'", text);
+		return 1;
+	}
 	report_error("Parameter 'size' expects a non-negative number below 2^64\n"
 		     "Optional suffix k, M, G, T, P or E means kilo-, mega-, giga-, tera-, "
 		     "peta-\nand exabytes, respectively.");
@@ -145,12 +172,6 @@ static int open_and_resize(const char *name, const struct change *change,
 	return status;
 }
 
-static bool known_mode(const char *mode)
-{
-	return !mode || !strcmp(mode, "off") || !strcmp(mode, "metadata") ||
-	       !strcmp(mode, "falloc") || !strcmp(mode, "full");
-}
-
 static int run(struct invocation *inv)
 {
 	struct resize_values *values = inv->values;
@@ -159,17 +180,13 @@ static int run(struct invocation *inv)
 
 	if (opts_output(values->output, &values->json))
 		return 1;
-	if (nr < 2)
+	if (values->nr_words < 2)
 		return report_usage("Not enough arguments");
-	if (!known_mode(values->prealloc)) {
-		report_error("Invalid preallocation mode '%s'", values->prealloc);
-		return 1;
-	}
-	if (nr > 2)
+	if (nr != 2)
 		return report_usage("Expecting image file name and size");
-	if (image_conflict(&values->image))
-		return 1;
 	if (parse_change(values->minus ? values->minus : inv->operands[1], &change))
+		return 1;
+	if (image_conflict(&values->image))
 		return 1;
 	return open_and_resize(inv->operands[0], &change, values);
 }
@@ -181,5 +198,6 @@ const struct command cmd_resize = {
 	.opts = resize_opts,
 	.values_size = sizeof(struct resize_values),
 	.prepare = take_minus,
+	.look = check_mode,
 	.run = run,
 };

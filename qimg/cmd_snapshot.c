@@ -17,6 +17,7 @@ struct snapshot_values {
 	struct image_values image;
 	const char *create, *apply, *remove, *output;
 	bool list, quiet;
+	unsigned nr_actions;
 };
 
 static const struct opt snapshot_opts[] = {
@@ -37,6 +38,16 @@ static const struct opt snapshot_opts[] = {
 	  "drop the first snapshot of this name" },
 	{ 0 },
 };
+
+static int count_actions(const char *name, const char *arg, void *values)
+{
+	struct snapshot_values *own = values;
+
+	(void)arg;
+	own->nr_actions += !strcmp(name, "list") || !strcmp(name, "apply") ||
+			   !strcmp(name, "create") || !strcmp(name, "delete");
+	return own->nr_actions > 1 ? report_usage("Cannot mix '-l', '-a', '-c', '-d'") : 0;
+}
 
 static void print_json(struct bd_node *node, const struct bd_info *info)
 {
@@ -122,8 +133,6 @@ static int run(struct invocation *inv)
 	const struct snapshot_values *values = inv->values;
 	bool json;
 
-	if (values->list + !!values->apply + !!values->create + !!values->remove > 1)
-		return report_usage("Cannot mix '-l', '-a', '-c', '-d'");
 	if (inv->nr_operands != 1)
 		return report_usage("Expecting one image file name");
 	if (opts_output(values->output, &json) || image_conflict(&values->image))
@@ -137,5 +146,6 @@ const struct command cmd_snapshot = {
 	.summary = "List, create, apply or delete internal snapshots",
 	.opts = snapshot_opts,
 	.values_size = sizeof(struct snapshot_values),
+	.look = count_actions,
 	.run = run,
 };

@@ -57,10 +57,13 @@ int command_run(const struct command *command, int argc, char **argv)
 	}
 	if (command->prepare)
 		command->prepare(&argc, argv, inv.values);
-	switch (opts_parse(command->opts, inv.values, argc, argv, &first)) {
+	switch (opts_parse(command->opts, inv.values, command->look, argc, argv, &first)) {
 	case OPTS_HELP:
 		command_help(command);
 		status = 0;
+		break;
+	case OPTS_BAD_OBJECT:
+		status = command->object_status ? command->object_status : 1;
 		break;
 	case OPTS_OK:
 		inv.operands = argv + first;

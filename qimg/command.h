@@ -19,8 +19,10 @@ struct command {
 	const char *summary;  /* one line */
 	const struct opt *opts;
 	size_t values_size;
+	int object_status;    /* the exit status when --object is wrong; 0: the usual 1 */
 	/* Optional: may take words out of argv (a "-1G" that is no option) before it is parsed. */
 	void (*prepare)(int *argc, char **argv, void *values);
+	opts_look *look;      /* optional: sees the options as they are met */
 	int (*run)(struct invocation *inv); /* the exit status */
 };
 

@@ -5,6 +5,7 @@
 
 #include "blockdev/include/create.h"
 #include "qimg/opts.h"
+#include "qimg/report.h"
 
 enum { CONVERT_SECTOR = 512 };
 
@@ -29,6 +30,7 @@ struct convert {
 	uint64_t total;                /* bytes of all sources, in whole sectors */
 	uint64_t sparse_size, rate;    /* bytes; bytes per second */
 	unsigned parallel;
+	struct progress progress;
 	bool has_backing;              /* the target gets a backing file */
 	bool sends;                    /* standard output may be the target: it is not for us */
 	bool grows;                    /* the source's size is not known */

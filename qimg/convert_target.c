@@ -54,7 +54,7 @@ static int make_options(struct convert *convert)
 		report_failure(&err, "%s", "");
 		return 1;
 	}
-	if (image_unknown_option(convert->opts, convert->format, convert->name))
+	if (image_wrong_option(convert->opts, convert->format, convert->name))
 		return 1;
 	/* The size is the sources', whatever -o says. */
 	snprintf(size, sizeof(size), "%" PRIu64, convert->total);

@@ -224,20 +224,14 @@ bool image_has_option(const struct bd_option *table, const char *name)
 	return table && table->name;
 }
 
-bool image_unknown_option(const struct bd_opts *opts, const char *format, const char *name)
+bool image_wrong_option(struct bd_opts *opts, const char *format, const char *name)
 {
-	const struct bd_option *table = bd_create_options(format);
-	const struct bd_option *more = name ? bd_protocol_create_options(name) : NULL;
+	struct bd_error err = { 0 };
 
-	for (size_t i = 0; i < bd_opts_count(opts); i++) {
-		const char *key = bd_opts_key(opts, i);
-
-		if (image_has_option(table, key) || image_has_option(more, key))
-			continue;
-		report_error("Invalid parameter '%s'", key);
-		return true;
-	}
-	return false;
+	if (bd_create_check(format, name, opts, &err) == 0)
+		return false;
+	report_failure(&err, "%s", "");
+	return true;
 }
 
 /* "snapshot.id=ID,snapshot.name=NAME".  0, or 1: reported. */

@@ -44,10 +44,10 @@ int image_amend_help(const char *format);
 bool image_asks_help(const char *options);
 
 /*
- * An option that neither @format nor the file @name is on (NULL: none) knows?  Then reported
- * and true.
+ * Is there an option that neither @format nor the file @name takes, or whose value is wrong?  Then
+ * reported and true.
  */
-bool image_unknown_option(const struct bd_opts *opts, const char *format, const char *name);
+bool image_wrong_option(struct bd_opts *opts, const char *format, const char *name);
 /* Has the table an option of that name? */
 bool image_has_option(const struct bd_option *table, const char *name);
 /* Show an internal snapshot's disk instead of the current one.  0, or 1: reported. */

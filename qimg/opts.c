@@ -130,12 +130,13 @@ static int store(const struct opt *opt, void *values, const char *arg)
 	case OPT_STEP:
 		return add_step((char **)field, opt, arg);
 	case OPT_OBJECT:
-		return object_add(arg) ? OPTS_BAD : OPTS_OK;
+		return object_add(arg) ? OPTS_BAD_OBJECT : OPTS_OK;
 	}
 	return OPTS_BAD;
 }
 
-int opts_parse(const struct opt *table, void *values, int argc, char **argv, int *first)
+int opts_parse(const struct opt *table, void *values, opts_look *look, int argc, char **argv,
+	       int *first)
 {
 	struct getopt_tables tables;
 	int val;
@@ -145,6 +146,7 @@ int opts_parse(const struct opt *table, void *values, int argc, char **argv, int
 	optind = 0; /* starts getopt over */
 	while ((val = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
 		const struct opt *opt;
+		int ret;
 
 		if (val == 'h')
 			return OPTS_HELP;
@@ -155,8 +157,11 @@ int opts_parse(const struct opt *table, void *values, int argc, char **argv, int
 				     argv[optind - 1]);
 			return OPTS_BAD;
 		}
-		if (store(opt, values, optarg) != OPTS_OK)
+		if (look && look(opt->name, optarg, values))
 			return OPTS_BAD;
+		ret = store(opt, values, optarg);
+		if (ret != OPTS_OK)
+			return ret;
 	}
 	*first = optind;
 	return OPTS_OK;

@@ -58,13 +58,21 @@ struct image_values {
 #define OPT_COMMON_PROGRESS(type) \
 	{ "p", "progress", NULL, OPT_FLAG, offsetof(type, progress), NULL, "show progress" }
 
-enum { OPTS_OK = 0, OPTS_HELP = 1, OPTS_BAD = -1 };
+enum { OPTS_OK = 0, OPTS_HELP = 1, OPTS_BAD = -1, OPTS_BAD_OBJECT = -2 };
+
+/*
+ * Sees each option as soon as it is met: its long name, and its argument or NULL.  So the first
+ * wrong one is named.  0, or 1: reported.
+ */
+typedef int opts_look(const char *name, const char *arg, void *values);
 
 /*
  * Parse argv[1..] by @table into @values.  Options may stand behind operands; "--" ends them.
- * *first: index of the first operand (they are moved to the end).  OPTS_BAD: already reported.
+ * *first: index of the first operand (they are moved to the end).  @look may be NULL.
+ * OPTS_BAD, OPTS_BAD_OBJECT: already reported.
  */
-int opts_parse(const struct opt *table, void *values, int argc, char **argv, int *first);
+int opts_parse(const struct opt *table, void *values, opts_look *look, int argc, char **argv,
+	       int *first);
 /* " [-f FMT] [--output FMT]..." */
 void opts_print_synopsis(const struct opt *table);
 /* One line per option. */

@@ -161,6 +161,7 @@ void progress_end(struct progress *progress)
 {
 	if (!progress->on)
 		return;
+	progress->on = false;
 	putchar('\n');
 	fflush(stdout);
 }

@@ -26,24 +26,49 @@ static int check_option(const struct bd_format *fmt, struct bd_opts *opts, const
 
 	if (option)
 		return bd_option_check(opts, option, err);
-	bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
-	if (find(fmt->create->options, key))
-		bd_hint(err, "This option is only supported for image creation");
-	return -EINVAL;
+	return bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
 }
 
-int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
+/* Whether image creation would take all of these options. */
+static bool fit_for_creation(const struct bd_format *fmt, struct bd_opts *opts)
+{
+	struct bd_error ignored = {0};
+
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		const char *key = bd_opts_key(opts, i);
+		const struct bd_option *option = find(fmt->create->options, key);
+
+		if (!option)
+			option = find(fmt->create->amend_options, key);
+		if (!option || bd_option_check(opts, option, &ignored) < 0)
+			return false;
+	}
+	return true;
+}
+
+int bd_amend_check(struct bd_node *node, struct bd_opts *opts, struct bd_error *err)
 {
 	if (node->protocol || !bd_amend_options(node->fmt->name))
 		return bd_fail(err, -ENOTSUP, "Format driver '%s' does not support option "
 					      "amendment", bd_format_name(node));
-	if (!(node->flags & BD_O_RDWR))
-		return bd_fail(err, -EACCES, "Image is read-only");
 	for (size_t i = 0; i < bd_opts_count(opts); i++) {
 		int ret = check_option(node->fmt, opts, bd_opts_key(opts, i), err);
 
+		if (ret < 0 && fit_for_creation(node->fmt, opts))
+			bd_hint(err, "This option is only supported for image creation");
 		if (ret < 0)
 			return ret;
 	}
+	return 0;
+}
+
+int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
+{
+	int ret = bd_amend_check(node, opts, err);
+
+	if (ret < 0)
+		return ret;
+	if (!(node->flags & BD_O_RDWR))
+		return bd_fail(err, -EACCES, "Image is read-only");
 	return node->fmt->create->amend(node, opts, force, err);
 }

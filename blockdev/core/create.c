@@ -22,17 +22,6 @@ static const struct bd_option *find_option(const struct bd_option *table, const 
 	return NULL;
 }
 
-static int bad_key(const char *key, const char *format, struct bd_error *err)
-{
-	if (!strcmp(key, "backing_file"))
-		return bd_fail(err, -EINVAL, "Backing file not supported for file format '%s'",
-			       format);
-	if (!strcmp(key, "backing_fmt"))
-		return bd_fail(err, -EINVAL,
-			       "Backing file format not supported for file format '%s'", format);
-	return bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
-}
-
 int bd_option_check(struct bd_opts *opts, const struct bd_option *option, struct bd_error *err)
 {
 	const char *text = bd_opts_get(opts, option->name);
@@ -58,21 +47,22 @@ int bd_option_check(struct bd_opts *opts, const struct bd_option *option, struct
 	}
 }
 
-static int check_options(const struct bd_create_args *args, const struct bd_format *fmt,
-			 struct bd_error *err)
+int bd_create_check(const char *format, const char *filename, struct bd_opts *opts,
+		    struct bd_error *err)
 {
-	const struct bd_option *protocol = bd_protocol_create_options(args->filename);
+	const struct bd_format *fmt = bd_format_find(format);
+	const struct bd_option *protocol = bd_protocol_create_options(filename);
 
-	for (size_t i = 0; i < bd_opts_count(args->opts); i++) {
-		const char *key = bd_opts_key(args->opts, i);
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		const char *key = bd_opts_key(opts, i);
 		const struct bd_option *option = find_option(fmt->create->options, key);
 		int ret;
 
 		if (!option)
 			option = find_option(protocol, key);
 		if (!option)
-			return bad_key(key, fmt->name, err);
-		ret = bd_option_check(args->opts, option, err);
+			return bd_fail(err, -EINVAL, "Invalid parameter '%s'", key);
+		ret = bd_option_check(opts, option, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -241,7 +231,7 @@ int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_err
 	if (!fmt->create || !fmt->create->create)
 		return bd_fail(err, -ENOTSUP, "Format driver '%s' does not support image creation",
 			       fmt->name);
-	if ((ret = check_options(args, fmt, err)) < 0 ||
+	if ((ret = bd_create_check(args->format, args->filename, args->opts, err)) < 0 ||
 	    (ret = look_at_backing(queue, args, err)) < 0)
 		return ret;
 	if (!bd_opts_get(args->opts, "size"))

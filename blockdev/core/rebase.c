@@ -275,8 +275,11 @@ static int change_name(const struct bd_rebase_args *args, struct bd_error *err)
 	if (name && !args->format)
 		return bd_fail(err, -EINVAL, "Could not change the backing file to '%s': backing "
 					     "format must be specified", shown);
-	ret = args->node->fmt->chain->set_backing(args->node, name, name ? args->format : NULL,
-						  &why);
+	if (!args->node->fmt->chain || !args->node->fmt->chain->set_backing)
+		ret = -ENOTSUP;
+	else
+		ret = args->node->fmt->chain->set_backing(args->node, name,
+							  name ? args->format : NULL, &why);
 	if (ret == -ENOSPC)
 		return bd_fail(err, ret, "Could not change the backing file to '%s': No space left "
 					 "in the file header", shown);
@@ -288,9 +291,6 @@ int bd_rebase(const struct bd_rebase_args *args, struct bd_error *err)
 {
 	int ret;
 
-	if (!args->node->fmt->chain || !args->node->fmt->chain->set_backing)
-		return bd_fail_errno(err, -ENOTSUP, "Could not change the backing file to '%s'",
-				     args->backing ? args->backing : "(null)");
 	if (args->format && !bd_format_find(args->format))
 		return bd_fail(err, -EINVAL, "Invalid format name: '%s'", args->format);
 	if (!(args->node->flags & BD_O_RDWR))

@@ -20,6 +20,12 @@ struct bd_create_args {
 /* Create an image.  Blocks.  On failure no new file is left.  Like: qemu-img create. */
 int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_error *err);
 
+/*
+ * Whether @format, which can be created, takes all of @opts in a file called @filename: 0, or
+ * -errno for the first one that is unknown or has no fitting value.  Sizes become plain numbers.
+ */
+int bd_create_check(const char *format, const char *filename, struct bd_opts *opts,
+		    struct bd_error *err);
 /* The format's create options; NULL: it cannot be created. */
 const struct bd_option *bd_create_options(const char *format);
 /* Options of the protocol a file name uses (nocow, extent_size_hint...). */
@@ -32,6 +38,8 @@ const struct bd_option *bd_protocol_create_options(const char *filename);
  * Like: qemu-img amend.
  */
 int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err);
+/* Whether bd_amend() knows all of @opts, and their values are of the right kind: 0, or -errno. */
+int bd_amend_check(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
 /* The options amend knows; NULL: nothing can be changed, or there is no such format. */
 const struct bd_option *bd_amend_options(const char *format);
 

@@ -162,7 +162,7 @@ static int bitmap_size(const struct qcow2_new *new, struct bd_node *src, struct 
 	struct bitmap_sum sum = { .new = new, .disk = src->size };
 	int ret;
 
-	if (new->version < 3 || strcmp(src->fmt->name, "qcow2"))
+	if (new->version < 3 || strcmp(src->fmt->name, "qcow2") || qcow2_of(src)->version < 3)
 		return 0;
 	out->has_bitmaps = true;
 	ret = qcow2_bitmaps_each(qcow2_of(src), add_bitmap, &sum, err);

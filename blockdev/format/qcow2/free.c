@@ -73,12 +73,13 @@ static void punched(struct io_op *op)
 	a->wait.resume(&a->wait);
 }
 
+/* What is counted lies in the image file; clusters of an external data file are not. */
 static void punch(struct qcow2 *q, uint64_t cluster, uint64_t nr)
 {
 	struct qcow2_alloc *a = q->alloc;
 
 	a->op = (struct io_op){
-		.kind = IO_DISCARD, .file = q->node->data, .off = cluster << q->cluster_bits,
+		.kind = IO_DISCARD, .file = q->node->file, .off = cluster << q->cluster_bits,
 		.len = nr << q->cluster_bits, .done = punched, .user = a,
 	};
 	io_op_submit(&a->op);
@@ -116,7 +117,7 @@ static int apply_piece(struct qcow2 *q, const struct qcow2_free_run *run)
 	nr = alike(q, slot->buf, idx, min_u64(run->nr - a->run_pos, (UINT64_C(1) << bits) - idx),
 		   &last_ref);
 	if (last_ref && q->discard_passthrough[run->type] && !a->punched &&
-	    q->node->data->can_unmap) {
+	    q->node->file->can_unmap) {
 		punch(q, cluster, nr);
 		return 0;
 	}

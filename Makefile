@@ -24,7 +24,7 @@ img_src := $(filter-out $(wildcard qimg/io_*.c),$(wildcard qimg/*.c))
 shared_src := $(wildcard qimg/opts.c qimg/report.c qimg/human.c qimg/image.c qimg/object.c \
 	qimg/program.c qimg/info_print.c)
 io_src := $(wildcard qimg/io_*.c)
-vm_src := $(shell find virtio vkvm -name '*.c' 2>/dev/null | sort)
+vm_src := $(shell find vkvm -name '*.c' 2>/dev/null | sort)
 test_src := $(wildcard tests/unit/test_*.c)
 fake_src := $(filter-out $(test_src),$(wildcard tests/unit/*.c))
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "virtio/blk.h"
-#include "vkvm/virtio/virtio_mmio.h"
+#include "vkvm/virtio/blk.h"
+#include "vkvm/transport/virtio_mmio.h"
 
 enum { RAM = 1 << 16, GUARD = 1 << 16, QUEUE_SIZE = 16, MAX_ACCESSES = 64 };
 

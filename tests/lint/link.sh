@@ -41,10 +41,10 @@ layer core base io crypto core
 layer all base io crypto core format
 # The devices link without the monitor: no KVM below virtio-blk.
 make -s BUILD="$BUILD" "$BUILD/libvkvm.a" >/dev/null || exit 1
-nm -g "$BUILD"/obj/virtio/*.o | awk '
+nm -g "$BUILD"/obj/vkvm/virtio/*.o | awk '
 	/:$/ { file = $0 }
 	$1 == "U" && $2 ~ /^(vm|machine|vcpu|bus|pci|report|control)_/ {
-		print "virtio calls upwards: " $2 " in " file
+		print "vkvm/virtio calls upwards: " $2 " in " file
 		bad = 1
 	}
 	END { exit bad }' || status=1

@@ -4,7 +4,7 @@
 #define UNIT_BLK_FIXTURE_H
 
 #include "tests/unit/virtio_fixture.h"
-#include "virtio/blk.h"
+#include "vkvm/virtio/blk.h"
 
 enum {
 	DISK_SIZE = 8 << 20,

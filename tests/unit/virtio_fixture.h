@@ -5,7 +5,7 @@
 
 #include <check.h>
 
-#include "virtio/virtqueue.h"
+#include "vkvm/virtio/virtqueue.h"
 
 enum {
 	RAM_BASE = 0x10000,          /* guest address of the memory */

@@ -5,10 +5,10 @@
 
 #include "blockdev/include/thread.h"
 #include "vkvm/block/drive.h"
-#include "virtio/blk.h"
-#include "vkvm/virtio/virtio_mmio.h"
-#include "vkvm/virtio/virtio_pci.h"
-#include "virtio/rng.h"
+#include "vkvm/virtio/blk.h"
+#include "vkvm/transport/virtio_mmio.h"
+#include "vkvm/transport/virtio_pci.h"
+#include "vkvm/virtio/rng.h"
 
 struct disk_unit {
 	struct disk disk;

@@ -4,7 +4,7 @@
 #define VKVM_DRIVE_H
 
 #include "blockdev/include/throttle.h"
-#include "virtio/disk.h"
+#include "vkvm/virtio/disk.h"
 
 enum { DRIVES_MAX = 24 };
 

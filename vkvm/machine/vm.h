@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "blockdev/include/error.h"
-#include "virtio/memory.h"
+#include "vkvm/virtio/memory.h"
 
 enum {
 	VM_FIRST_MSI = 24,           /* interrupts below are the IOAPIC's */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* virtio over PCI: capabilities, windows, interrupts. */
-#include "vkvm/virtio/virtio_pci.h"
+#include "vkvm/transport/virtio_pci.h"
 
 #include <errno.h>
 #include <linux/pci_regs.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "vkvm/report.h"
-#include "vkvm/virtio/virtio_pci_regs.h"
+#include "vkvm/transport/virtio_pci_regs.h"
 
 enum { VENDOR = 0x1af4, FIRST_DEVICE = 0x1040, CLASS_SCSI = 0x010000, CLASS_OTHER = 0xff0000 };
 enum { REGISTERS, MESSAGES }; /* the two windows */

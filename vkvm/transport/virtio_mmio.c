@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* virtio over memory-mapped registers. */
-#include "vkvm/virtio/virtio_mmio.h"
+#include "vkvm/transport/virtio_mmio.h"
 
 #include <errno.h>
 #include <linux/virtio_mmio.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "virtio/blk_request.h"
+#include "vkvm/virtio/blk_request.h"
 
 static bool in_disk(const struct blk_request *req, uint64_t sector, uint64_t sectors)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "virtio/blk_request.h"
+#include "vkvm/virtio/blk_request.h"
 
 static enum disk_op op_of(const struct blk_request *req)
 {

@@ -3,7 +3,7 @@
 #ifndef VIRTIO_BLK_REQUEST_H
 #define VIRTIO_BLK_REQUEST_H
 
-#include "virtio/blk.h"
+#include "vkvm/virtio/blk.h"
 
 enum { BLK_NO_STATUS = -1 }; /* the status byte cannot be placed */
 

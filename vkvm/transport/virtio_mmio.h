@@ -4,7 +4,7 @@
 #define VKVM_VIRTIO_MMIO_H
 
 #include "vkvm/machine/machine.h"
-#include "virtio/virtio.h"
+#include "vkvm/virtio/virtio.h"
 
 /* Known to boot/dsdt.asl, too. */
 #define VIRTIO_MMIO_BASE 0xd0000000ull

@@ -3,7 +3,7 @@
 #ifndef VIRTIO_RNG_H
 #define VIRTIO_RNG_H
 
-#include "virtio/virtio.h"
+#include "vkvm/virtio/virtio.h"
 
 struct virtio_rng {
 	struct virtio_device dev;    /* first member */

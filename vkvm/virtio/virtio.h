@@ -10,7 +10,7 @@
 #define VIRTIO_H
 
 #include "blockdev/include/notifier.h"
-#include "virtio/virtqueue.h"
+#include "vkvm/virtio/virtqueue.h"
 
 enum { VIRTIO_MAX_QUEUES = 16 };
 

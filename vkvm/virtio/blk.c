@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The virtio-blk device: configuration, rings, draining. */
-#include "virtio/blk.h"
+#include "vkvm/virtio/blk.h"
 
 #include <errno.h>
 #include <linux/virtio_config.h>

@@ -4,7 +4,7 @@
 #define VKVM_VIRTIO_PCI_H
 
 #include "vkvm/pci/msix.h"
-#include "virtio/virtio.h"
+#include "vkvm/virtio/virtio.h"
 
 struct virtio_pci {
 	struct virtio_irq irq;       /* first member: what the device interrupts through */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a virtio device: features, status, start and reset. */
-#include "virtio/virtio.h"
+#include "vkvm/virtio/virtio.h"
 
 #include <linux/virtio_config.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The device's side of a split virtqueue. */
-#include "virtio/virtqueue.h"
+#include "vkvm/virtio/virtqueue.h"
 
 #include <errno.h>
 #include <stdlib.h>

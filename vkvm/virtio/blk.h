@@ -6,8 +6,8 @@
 #include <linux/virtio_blk.h>
 
 #include "blockdev/include/throttle.h"
-#include "virtio/disk.h"
-#include "virtio/virtio.h"
+#include "vkvm/virtio/disk.h"
+#include "vkvm/virtio/virtio.h"
 
 enum {
 	BLK_SEG_MAX = 254,       /* data segments of a request, as SEG_MAX says */

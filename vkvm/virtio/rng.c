@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* virtio-rng. */
-#include "virtio/rng.h"
+#include "vkvm/virtio/rng.h"
 
 #include <errno.h>
 #include <linux/virtio_config.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policies of a disk. */
-#include "virtio/disk.h"
+#include "vkvm/virtio/disk.h"
 
 #include <errno.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Guest memory: bounded translation of addresses. */
-#include "virtio/memory.h"
+#include "vkvm/virtio/memory.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The registers of virtio over PCI: common configuration, interrupt status, doorbells. */
-#include "vkvm/virtio/virtio_pci_regs.h"
+#include "vkvm/transport/virtio_pci_regs.h"
 
 #include <linux/virtio_pci.h>
 #include <string.h>

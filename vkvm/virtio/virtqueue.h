@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "virtio/memory.h"
+#include "vkvm/virtio/memory.h"
 
 enum {
 	VQ_MAX_SIZE = 1024,     /* descriptors of a ring */

@@ -3,7 +3,7 @@
 #ifndef VKVM_VIRTIO_PCI_REGS_H
 #define VKVM_VIRTIO_PCI_REGS_H
 
-#include "vkvm/virtio/virtio_pci.h"
+#include "vkvm/transport/virtio_pci.h"
 
 /* Its four parts. */
 enum {

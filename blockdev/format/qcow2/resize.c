@@ -150,14 +150,18 @@ static int cut_file(struct qcow2 *q)
 	return io_resize(q->node->file, clusters << q->cluster_bits, "off", NULL);
 }
 
-/* Give back all clusters from @first on, whatever the discard mode of the node. */
+/* Give back all clusters from @first on, whatever the discard modes of the node. */
 static int cut(struct bd_node *node, uint64_t first)
 {
+	struct qcow2 *q = qcow2_of(node);
+	bool no_unref = q->discard_no_unref;
 	unsigned flags = node->flags;
 	int ret;
 
 	node->flags |= BD_O_UNMAP;
+	q->discard_no_unref = false;
 	ret = bd_pdiscard(node, first, node->size - first);
+	q->discard_no_unref = no_unref;
 	node->flags = flags;
 	return ret;
 }

@@ -45,6 +45,9 @@ static struct qcow2_entry zeroed(struct qcow2 *q, struct qcow2_entry old, bool u
 	bool host = qcow2_entry_has_host(q, old);
 	struct qcow2_entry entry = {0, 0};
 
+	/* Kept clusters do not scatter the image; a compressed one is of no use later. */
+	if (q->discard_no_unref)
+		unmap = false;
 	if (host && !(unmap && !(q->incompatible & QCOW2_INCOMPAT_DATA_FILE)))
 		entry.l2 = old.l2 & ~QCOW2_OFLAG_ZERO;
 	if (q->extended_l2)
@@ -55,12 +58,14 @@ static struct qcow2_entry zeroed(struct qcow2 *q, struct qcow2_entry old, bool u
 }
 
 /* The entry after discard of a whole cluster. */
-static struct qcow2_entry discarded(const struct qcow2 *q, struct qcow2_entry old, uint64_t off)
+static struct qcow2_entry discarded(struct qcow2 *q, struct qcow2_entry old, uint64_t off)
 {
 	bool used = old.l2 & QCOW2_OFLAG_COMPRESSED || qcow2_entry_has_host(q, old);
 
 	if (q->version < 3 || (!used && !backed(q->node, off)))
 		return q->version < 3 ? (struct qcow2_entry){0, 0} : old;
+	if (q->discard_no_unref)
+		return zeroed(q, old, false);
 	if (q->extended_l2)
 		return (struct qcow2_entry){0, zero_bitmap};
 	return (struct qcow2_entry){QCOW2_OFLAG_ZERO, 0};

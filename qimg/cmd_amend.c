@@ -28,30 +28,29 @@ static const struct opt amend_opts[] = {
 	{ 0 },
 };
 
-static int amend(struct bd_node *node, const struct amend_values *values)
+static int amend(struct bd_node *node, const struct amend_values *values, struct progress *progress)
 {
 	struct bd_opts *opts = bd_opts_new();
-	struct progress progress;
 	struct bd_error err = { 0 };
 	int ret = opts ? bd_opts_parse(opts, values->options, NULL, &err) :
 			 bd_fail(&err, -12, "Cannot allocate memory");
 
 	if (ret == 0)
 		ret = bd_amend_check(node, opts, &err);
-	progress_begin(&progress, values->progress && !values->quiet, 1);
 	if (ret == 0) {
-		progress_update(0, 1, &progress);
+		progress_update(0, 1, progress);
 		ret = bd_amend(node, opts, values->force, &err);
-		progress_update(1, 1, &progress);
+		progress_update(1, 1, progress);
 	}
-	progress_end(&progress);
+	progress_end(progress);
 	if (ret < 0)
 		report_failure(&err, "%s", "");
 	bd_opts_free(opts);
 	return ret < 0;
 }
 
-static int open_and_amend(const char *name, const struct amend_values *values)
+static int open_and_amend(const char *name, const struct amend_values *values,
+			  struct progress *progress)
 {
 	struct bd_queue *queue = image_queue(64);
 	struct bd_node *node;
@@ -64,7 +63,7 @@ static int open_and_amend(const char *name, const struct amend_values *values)
 		if (image_asks_help(values->options))
 			status = image_amend_help(bd_format_name(node));
 		else
-			status = amend(node, values);
+			status = amend(node, values, progress);
 		if (image_close(node))
 			status = 1;
 	}
@@ -72,12 +71,10 @@ static int open_and_amend(const char *name, const struct amend_values *values)
 	return status;
 }
 
-static int run(struct invocation *inv)
+static int amend_one(struct invocation *inv, struct progress *progress)
 {
 	const struct amend_values *values = inv->values;
 
-	if (!values->options)
-		return report_usage("Must specify options (-o)");
 	if (values->image.format && image_asks_help(values->options))
 		return image_amend_help(values->image.format);
 	if (inv->nr_operands != 1) {
@@ -86,7 +83,21 @@ static int run(struct invocation *inv)
 	}
 	if (image_conflict(&values->image))
 		return 1;
-	return open_and_amend(inv->operands[0], values);
+	return open_and_amend(inv->operands[0], values, progress);
+}
+
+static int run(struct invocation *inv)
+{
+	const struct amend_values *values = inv->values;
+	struct progress progress;
+	int status;
+
+	if (!values->options)
+		return report_usage("Must specify options (-o)");
+	progress_begin(&progress, values->progress && !values->quiet, 1);
+	status = amend_one(inv, &progress);
+	progress_end(&progress);
+	return status;
 }
 
 const struct command cmd_amend = {

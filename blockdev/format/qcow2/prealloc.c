@@ -6,26 +6,6 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/format/qcow2/resize.h"
 
-/* Host bytes behind the last mapped cluster of guest range [off, off+len). */
-static int mapped_end(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *end)
-{
-	uint64_t stop = off + len;
-
-	while (off < stop) {
-		struct bd_extent ext[64];
-		int nr = qcow2_map(q->node, off, stop - off, ext, 64, NULL);
-
-		if (nr <= 0)
-			return nr ? nr : -EIO;
-		for (int i = 0; i < nr; i++)
-			if (ext[i].flags & BD_EXTENT_HAS_OFFSET)
-				*end = max_u64(*end, ext[i].host_off + ext[i].len);
-		off = ext[nr - 1].guest_off + ext[nr - 1].len;
-	}
-	*end = round_up(*end, q->cluster_size);
-	return 0;
-}
-
 /* Host bytes behind the last table. */
 static uint64_t tables_end(const struct qcow2 *q)
 {
@@ -62,27 +42,20 @@ static int reserve(struct qcow2 *q, uint64_t len, const char *mode, struct bd_er
 	return io_resize(q->node->file, end, mode, err);
 }
 
-/* The file ends with the last cluster in use. */
-static int trim(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_error *err)
-{
-	uint64_t end = tables_end(q);
-	int ret = mapped_end(q, off, len, &end);
-
-	if (ret < 0)
-		return bd_fail_errno(err, ret, "Could not map the preallocated range");
-	return io_resize(q->node->file, end, "off", err);
-}
-
 int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char *mode,
 			 struct bd_error *err)
 {
 	bool external = q->incompatible & QCOW2_INCOMPAT_DATA_FILE;
 	bool space = !strcmp(mode, "falloc") || !strcmp(mode, "full");
+	int64_t before = io_length(q->node->file);
 	struct bd_error ignored = {0};
+	uint64_t end = 0;
 	int ret = 0;
 
 	if (!len || !strcmp(mode, "off"))
 		return 0;
+	if (before < 0)
+		return bd_fail_errno(err, (int)before, "Could not get the size of the image file");
 	if (space && !external)
 		ret = reserve(q, len, mode, err);
 	/*
@@ -92,6 +65,10 @@ int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char
 	if (!space && !external)
 		reserve(q, len, "off", &ignored);
 	if (ret == 0)
-		ret = qcow2_preallocate(q, off, len, err);
-	return ret < 0 || external ? ret : trim(q, off, len, err);
+		ret = qcow2_preallocate(q, off, len, &end, err);
+	if (ret < 0 || external)
+		return ret;
+	/* New clusters may lie in old gaps: what the file had before is never cut off. */
+	end = max_u64(max_u64(end, tables_end(q)), (uint64_t)before);
+	return io_resize(q->node->file, round_up(end, q->cluster_size), "off", err);
 }

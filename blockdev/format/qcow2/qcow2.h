@@ -168,8 +168,12 @@ int qcow2_check_packing(const struct bd_node *node, unsigned level, bool small_w
 bool qcow2_same_packing(const struct bd_node *a, const struct bd_node *b);
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len);
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out);
-/* Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len). */
-int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct bd_error *err);
+/*
+ * Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len).
+ * *host_end is raised to where the last of these clusters ends.
+ */
+int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *host_end,
+		      struct bd_error *err);
 /* Blocking, drained: contiguous clusters for @len bytes of metadata; counted after a flush. */
 int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off);
 /* Blocking, drained: drop one reference of each cluster; applied by the next round. */

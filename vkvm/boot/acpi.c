@@ -11,17 +11,20 @@
 
 enum {
 	HEADER_LEN = 36, CHECKSUM_AT = 9,
-	FADT_LEN = 276, FADT_X_DSDT = 140, FADT_SLEEP_CONTROL = 244, FADT_SLEEP_STATUS = 256,
-	FADT_RESET_REG = 116, FADT_RESET_VALUE = 128, FADT_FLAGS = 112, FADT_BOOT_ARCH = 109,
+	FADT_SCI = 46, FADT_PM1_EVENT = 56, FADT_PM1_CONTROL = 64, FADT_PM1_EVENT_LEN = 88,
+	FADT_PM1_CONTROL_LEN = 89, FADT_BOOT_ARCH = 109, FADT_FLAGS = 112, FADT_RESET_REG = 116,
+	FADT_RESET_VALUE = 128, FADT_X_FACS = 132, FADT_X_DSDT = 140, FADT_SLEEP_CONTROL = 244,
+	FADT_SLEEP_STATUS = 256, FADT_LEN = 276,
+	FACS_LEN = 64,
 	RSDP_LEN = 36, RSDP_XSDT = 24,
 	MAX_TABLES = 4,
 };
 
 /* Flags of the FADT. */
 enum {
-	FADT_WBINVD = 1, FADT_NO_FIXED_BUTTONS = 3 << 4, FADT_RESET_SUPPORTED = 1 << 10,
-	FADT_HW_REDUCED = 1 << 20,
-	BOOT_ARCH_NO_VGA = 1 << 2,
+	FADT_WBINVD = 1, FADT_NO_FIXED_BUTTONS = 3 << 4, FADT_NO_FIXED_CLOCK = 1 << 6,
+	FADT_RESET_SUPPORTED = 1 << 10, FADT_HW_REDUCED = 1 << 20,
+	BOOT_ARCH_LEGACY = 1 << 0, BOOT_ARCH_NO_VGA = 1 << 2,
 };
 
 /* All tables but the root pointer, and what firmware must fix in them. */
@@ -78,6 +81,37 @@ static void put_register(uint8_t *at, uint16_t port)
 	put(at + 4, port, 8);
 }
 
+/* Neither header nor checksum, at a multiple of 64: it goes first. */
+static uint32_t add_facs(struct tables *t)
+{
+	assert(t->len == 0);
+	memcpy(t->data, "FACS", 4);
+	put(t->data + 4, FACS_LEN, 4);
+	t->data[32] = 2; /* its version */
+	t->len = FACS_LEN;
+	return 0;
+}
+
+/*
+ * Firmware leaves the old interrupt controllers and the timer running.  On hardware-reduced ACPI a
+ * kernel takes them for absent and would die of the first tick it does not know; so what firmware
+ * passes on is ACPI with its fixed registers, and the kernel silences them.
+ */
+static void add_fixed_hardware(struct tables *t, uint32_t fadt, uint32_t facs)
+{
+	uint8_t *at = t->data + fadt;
+
+	put(at + FADT_SCI, POWER_SCI, 2);
+	put(at + FADT_PM1_EVENT, POWER_PM1_EVENT, 4);
+	put(at + FADT_PM1_CONTROL, POWER_PM1_CONTROL, 4);
+	at[FADT_PM1_EVENT_LEN] = POWER_PM1_CONTROL - POWER_PM1_EVENT;
+	at[FADT_PM1_CONTROL_LEN] = POWER_PM1_END - POWER_PM1_CONTROL;
+	put(at + FADT_BOOT_ARCH, BOOT_ARCH_LEGACY | BOOT_ARCH_NO_VGA, 2);
+	put(at + FADT_FLAGS, FADT_WBINVD | FADT_NO_FIXED_BUTTONS | FADT_NO_FIXED_CLOCK |
+	    FADT_RESET_SUPPORTED, 4);
+	put_pointer(t, fadt + FADT_X_FACS, facs);
+}
+
 static uint32_t add_fadt(struct tables *t, uint32_t dsdt)
 {
 	uint32_t off = begin(t, "FACP", 6, FADT_LEN);
@@ -116,15 +150,20 @@ static uint32_t add_madt(struct tables *t, unsigned nr_cpus)
 	return off;
 }
 
-static void build(struct tables *t, const struct machine *m, uint64_t base)
+/* @firmware: for firmware to pass on, with ACPI's fixed registers; otherwise hardware-reduced. */
+static void build(struct tables *t, const struct machine *m, uint64_t base, bool firmware)
 {
-	uint32_t dsdt, fadt, madt;
+	uint32_t dsdt, fadt, madt, facs = 0;
 
 	memset(t, 0, sizeof(*t));
 	t->base = base;
+	if (firmware)
+		facs = add_facs(t);
 	dsdt = begin(t, "DSDT", 2, HEADER_LEN + sizeof(dsdt_code));
 	memcpy(t->data + dsdt + HEADER_LEN, dsdt_code, sizeof(dsdt_code));
 	fadt = add_fadt(t, dsdt);
+	if (firmware)
+		add_fixed_hardware(t, fadt, facs);
 	madt = add_madt(t, m->nr_cpus);
 	t->xsdt = begin(t, "XSDT", 1, HEADER_LEN + 16);
 	put_pointer(t, t->xsdt + HEADER_LEN, fadt);
@@ -158,7 +197,7 @@ uint64_t acpi_place(struct machine *m)
 	struct tables t;
 	uint8_t rsdp[RSDP_LEN];
 
-	build(&t, m, base);
+	build(&t, m, base, false);
 	for (unsigned i = 0; i < t.nr; i++)
 		t.data[t.table[i].off + CHECKSUM_AT] = checksum(t.data + t.table[i].off,
 							       t.table[i].len);
@@ -227,7 +266,7 @@ int acpi_tell(struct machine *m, struct fw_cfg *cfg)
 	struct tables t;
 	uint8_t rsdp[RSDP_LEN];
 
-	build(&t, m, 0);
+	build(&t, m, 0, true);
 	make_rsdp(rsdp, t.xsdt);
 	allocate(&loader, RSDP_FILE, 16, ZONE_FSEG);
 	allocate(&loader, TABLES_FILE, 64, ZONE_HIGH);

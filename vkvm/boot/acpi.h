@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hardware-reduced ACPI: processors, PCI, serial line, power off, reset, power button. */
+/*
+ * ACPI: processors, PCI, serial line, power off, reset, power button.  Hardware-reduced for a
+ * kernel that is started directly; with the fixed registers of a PC through firmware.
+ */
 #ifndef VKVM_ACPI_H
 #define VKVM_ACPI_H
 

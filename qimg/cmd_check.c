@@ -154,6 +154,14 @@ static int check_node(struct bd_node *node, const char *name, const struct check
 	return check.leaks ? EXIT_LEAKS : 0;
 }
 
+static int look(const char *name, const char *arg, void *values)
+{
+	(void)values;
+	if (strcmp(name, "repair") || !strcmp(arg, "leaks") || !strcmp(arg, "all"))
+		return 0;
+	return report_usage("Unknown option value for -r (expecting 'leaks' or 'all'): %s", arg);
+}
+
 static int run(struct invocation *inv)
 {
 	struct check_values *values = inv->values;
@@ -167,9 +175,6 @@ static int run(struct invocation *inv)
 		fix = BD_FIX_LEAKS;
 	else if (values->repair && !strcmp(values->repair, "all"))
 		fix = BD_FIX_LEAKS | BD_FIX_ERRORS;
-	else if (values->repair)
-		return report_usage("Unknown option value for -r (expecting 'leaks' or 'all'): %s",
-				    values->repair);
 	if (values->force && !fix)
 		return report_usage("--force is for repairs: use it with -r");
 	if (values->force)
@@ -199,5 +204,6 @@ const struct command cmd_check = {
 	.summary = "Check an image's metadata; exit 0: fine, 2: errors, 3: leaks, 63: no check",
 	.opts = check_opts,
 	.values_size = sizeof(struct check_values),
+	.look = look,
 	.run = run,
 };

@@ -279,7 +279,8 @@ static int convert_images(struct convert *convert, char **names)
 	if (convert_from_pipe(convert, names)) {
 		status = convert_to_pipe(convert) ? convert_send(convert, names[0]) :
 						    convert_receive(convert, names[0]);
-	} else if (!open_sources(convert, names) && !convert_check_target(convert) &&
+	} else if (!image_conflict(&values->image) && !open_sources(convert, names) &&
+		   !convert_check_target(convert) &&
 		   !(values->bitmaps && convert_check_bitmaps(convert))) {
 		if (convert_to_pipe(convert))
 			status = convert_send(convert, NULL);
@@ -303,7 +304,7 @@ static int run(struct invocation *inv)
 	};
 	const char *text = contradiction(values);
 
-	if (parse_values(&convert) || image_conflict(&values->image))
+	if (parse_values(&convert))
 		return 1;
 	if (image_asks_help(values->options))
 		return image_option_help(convert.format, convert.name);

@@ -202,6 +202,18 @@ static int map_image(const char *name, const struct map_values *values, bool jso
 	return status;
 }
 
+static int look(const char *name, const char *arg, void *values)
+{
+	uint64_t value;
+
+	(void)values;
+	if (!strcmp(name, "start-offset"))
+		return opts_size("start offset", arg, 0, INT64_MAX, &value);
+	if (!strcmp(name, "max-length"))
+		return opts_size("max length", arg, 0, INT64_MAX, &value);
+	return 0;
+}
+
 static int run(struct invocation *inv)
 {
 	const struct map_values *values = inv->values;
@@ -225,5 +237,6 @@ const struct command cmd_map = {
 	.summary = "Show which ranges of the disk are allocated, and where they lie",
 	.opts = map_opts,
 	.values_size = sizeof(struct map_values),
+	.look = look,
 	.run = run,
 };

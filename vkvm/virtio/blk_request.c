@@ -242,7 +242,8 @@ bool blk_take(struct virtio_blk *blk, unsigned queue)
 	req->out = req->chain.iov;
 	req->nr_out = req->chain.nr_out;
 	req->out_len = req->chain.out_len;
-	req->in = req->chain.iov + req->chain.nr_out;
+	/* A chain without a byte has no vectors. */
+	req->in = req->chain.iov ? req->chain.iov + req->chain.nr_out : NULL;
 	req->nr_in = req->chain.nr_in;
 	req->in_len = req->chain.in_len;
 	req->start_ns = disk_clock_ns();

@@ -12,7 +12,7 @@ enum { MOST = 4096, QUEUE_SIZE = 64 };
 
 static uint32_t answer(const struct vq_chain *chain)
 {
-	const struct iovec *in = chain->iov + chain->nr_out;
+	const struct iovec *in = chain->iov ? chain->iov + chain->nr_out : NULL;
 	ssize_t got;
 
 	if (chain->malformed || chain->unmapped || !chain->nr_in)

@@ -46,7 +46,8 @@ RULES = [
     ("convert checks the cache mode of the target first", lambda words, ours, theirs:
      words[0] == "convert" and has(ours.err, "Invalid cache option")),
     ("resize finds its size wherever it stands", lambda words, ours, theirs:
-     words[0] == "resize" and not re.match(r"[+-]?[0-9.]", words[-1])),
+     words[0] == "resize" and (words[-2].startswith("--") or
+                              not re.match(r"[+-]?[0-9.]", words[-1]))),
     ("measure fails where an option is wrong", lambda words, ours, theirs:
      words[0] == "measure" and theirs.status == 0 and has(theirs.out, "Command syntax:")),
     ("bench refuses loads that make no sense", lambda words, ours, theirs:
@@ -97,4 +98,9 @@ RULES = [
      has(theirs.err, "snapshot param", "mutually exclusive", "Invalid source cache")),
     ("a chain is named by its file", lambda words, ours, theirs:
      words[0] == "commit" and has(ours.err, "in the backing chain of")),
+    ("salvage warns of ranges", lambda words, ours, theirs:
+     words[0] == "convert" and "--salvage" in words and ours.status == theirs.status and
+     ours.out == theirs.out),
+    ("one text for a wrong level", lambda words, ours, theirs:
+     words[0] == "measure" and has(theirs.err, "Invalid compatibility level")),
 ]

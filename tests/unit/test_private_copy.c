@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest changes its memory while a write of it is under way.  What is compressed or encrypted is a
- * copy taken once: what reads back is made of what the memory held, and the memory stays the guest's.
+ * A guest changes its memory while a write of it is under way.  What is compressed or encrypted is
+ * a copy taken once: what reads back is made of what the memory held, and the memory stays the
+ * guest's.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -91,12 +91,3 @@ int bd_iov_slice(const struct iovec *iov, int niov, uint64_t skip, uint64_t len,
 		nr++;
 	return nr;
 }
-
-bool bd_iov_aligned(const struct iovec *iov, int niov, uint64_t align)
-{
-	uint64_t bits = 0;
-
-	for (int i = 0; i < niov; i++)
-		bits |= (uintptr_t)iov[i].iov_base | iov[i].iov_len;
-	return !(bits & (align - 1));
-}

@@ -22,7 +22,5 @@ uint64_t bd_iov_memset(const struct iovec *iov, int niov, uint64_t skip, int byt
  */
 int bd_iov_slice(const struct iovec *iov, int niov, uint64_t skip, uint64_t len,
 		 struct iovec *out);
-/* Every base and length is a multiple of @align (a power of two). */
-bool bd_iov_aligned(const struct iovec *iov, int niov, uint64_t align);
 
 #endif

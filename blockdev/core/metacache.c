@@ -372,8 +372,3 @@ void metacache_stats(const struct metacache *cache, struct bd_cache_stats *stats
 {
 	*stats = cache->stats;
 }
-
-struct io_ctx *metacache_ctx(const struct metacache *cache)
-{
-	return bd_queue_ctx(cache->args.queue);
-}

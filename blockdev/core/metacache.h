@@ -98,6 +98,5 @@ void metacache_keep_all(struct metacache *cache);
 /* Drop every clean table (reopen, snapshot apply). */
 void metacache_empty(struct metacache *cache);
 void metacache_stats(const struct metacache *cache, struct bd_cache_stats *stats);
-struct io_ctx *metacache_ctx(const struct metacache *cache);
 
 #endif

@@ -162,16 +162,6 @@ bool bd_encrypted(const struct bd_node *node)
 	return node->encrypted;
 }
 
-const char *bd_backing_name(const struct bd_node *node)
-{
-	return node->backing_name;
-}
-
-const char *bd_backing_format(const struct bd_node *node)
-{
-	return node->backing_format;
-}
-
 void bd_stats_get(const struct bd_node *node, struct bd_stats *stats)
 {
 	*stats = node->stats;

@@ -70,16 +70,6 @@ void bd_throttle_set(struct bd_throttle *throttle, const struct bd_throttle_limi
 	}
 }
 
-const struct bd_throttle_limits *bd_throttle_get(const struct bd_throttle *throttle)
-{
-	return &throttle->limits;
-}
-
-bool bd_throttle_on(const struct bd_throttle *throttle)
-{
-	return throttle->on;
-}
-
 static bool concerns(unsigned kind, bool write)
 {
 	return kind % 3 == 0 || (kind % 3 == 2) == write;

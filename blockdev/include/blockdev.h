@@ -119,9 +119,6 @@ const char *const *bd_format_names(void);
 bool bd_format_known(const char *name, bool *create);
 /* Where lines about damage found at run time go; default: standard error. */
 void bd_set_report(void (*report)(const char *line, void *user), void *user);
-/* Name of a node's layer as a stored backing name, format and full (resolved) name; NULL: none. */
-const char *bd_backing_name(const struct bd_node *node);
-const char *bd_backing_format(const struct bd_node *node);
 
 /* --- requests ---------------------------------------------------------------------------- */
 

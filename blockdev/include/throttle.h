@@ -26,9 +26,6 @@ int bd_throttle_new(struct bd_queue *queue, void (*wake)(void *user), void *user
 void bd_throttle_free(struct bd_throttle *throttle);
 /* New limits, with empty buckets. */
 void bd_throttle_set(struct bd_throttle *throttle, const struct bd_throttle_limits *limits);
-const struct bd_throttle_limits *bd_throttle_get(const struct bd_throttle *throttle);
-/* Does it limit anything? */
-bool bd_throttle_on(const struct bd_throttle *throttle);
 /*
  * May a request pass now?  true: yes, and it is counted, also one that is larger than the burst.
  * false: no; wake() will be called when it is worth asking again.

@@ -15,6 +15,7 @@
 #include "blockdev/include/info.h"
 #include "blockdev/include/inspect.h"
 #include "blockdev/include/secret.h"
+#include "tests/fuzz/fuzz_queue.h"
 
 enum { READ_BYTES = 1 << 16, READS = 32, EXTENTS = 16, MAPS = 64 };
 
@@ -23,12 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t buf[READ_BYTES];
 
 enum { CRYPT_METHOD = 35, AES = 1 }; /* the lowest byte of that field in a qcow2 header */
-
-static void no_report(const char *line, void *user)
-{
-	(void)line;
-	(void)user;
-}
 
 /* The options of an image with AES. */
 static struct bd_opts *key_options(void)
@@ -46,19 +41,6 @@ static struct bd_opts *key_options(void)
 		abort();
 	bd_opts_free(secret);
 	return opts;
-}
-
-/* One queue for all runs.  Nothing waits for a kernel here, and runs repeat exactly. */
-static struct bd_queue *the_queue(void)
-{
-	static struct bd_queue *queue;
-
-	if (!queue) {
-		bd_set_report(no_report, NULL);
-		if (bd_queue_new("sync", 4, &queue, NULL) < 0)
-			abort();
-	}
-	return queue;
 }
 
 static int image_fd(const uint8_t *data, size_t size)

@@ -4,26 +4,9 @@
 #include <string.h>
 
 #include "blockdev/include/blockdev.h"
+#include "tests/fuzz/fuzz_queue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void no_report(const char *line, void *user)
-{
-	(void)line;
-	(void)user;
-}
-
-static struct bd_queue *the_queue(void)
-{
-	static struct bd_queue *queue;
-
-	if (!queue) {
-		bd_set_report(no_report, NULL);
-		if (bd_queue_new("sync", 4, &queue, NULL) < 0)
-			abort();
-	}
-	return queue;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

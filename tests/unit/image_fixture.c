@@ -8,6 +8,8 @@
 
 #include "blockdev/include/check.h"
 #include "blockdev/include/create.h"
+#include "blockdev/include/options.h"
+#include "blockdev/include/secret.h"
 
 struct bd_queue *queue;
 char folder[64];
@@ -29,6 +31,22 @@ void image_tear_down(void)
 	bd_queue_free(queue);
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	ck_assert_int_eq(system(command), 0);
+}
+
+void image_key_set_up(void)
+{
+	struct bd_opts *opts = bd_opts_new();
+
+	image_set_up();
+	ck_assert_int_eq(bd_opts_parse(opts, "id=s,data=pass", NULL, NULL), 0);
+	ck_assert_int_eq(bd_secret_add(opts, NULL), 0);
+	bd_opts_free(opts);
+}
+
+void image_key_tear_down(void)
+{
+	bd_secrets_clear();
+	image_tear_down();
 }
 
 const char *image_path(const char *name)

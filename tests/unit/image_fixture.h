@@ -15,6 +15,9 @@ extern char folder[64];
 /* A folder in memory: tests of images flush thousands of times. */
 void image_set_up(void);
 void image_tear_down(void);
+/* The same with the secret "s". */
+void image_key_set_up(void);
+void image_key_tear_down(void);
 /* "FOLDER/@name"; static, valid until the next call but three. */
 const char *image_path(const char *name);
 /* A new qcow2 image of @size bytes; @backing: name of its backing file, or NULL. */

@@ -25,21 +25,6 @@ static const struct kind {
 	  "encrypt.key-secret=s" },
 };
 
-static void set_up(void)
-{
-	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-
-	image_set_up();
-	ck_assert_int_eq(bd_opts_parse(opts, "id=s,data=pass", NULL, NULL), 0);
-	ck_assert_int_eq(bd_secret_add(opts, NULL), 0);
-}
-
-static void tear_down(void)
-{
-	bd_secrets_clear();
-	image_tear_down();
-}
-
 static struct bd_node *open_new(const struct kind *kind)
 {
 	struct bd_create_args args = { .filename = image_path("disk"), .format = kind->format };
@@ -171,7 +156,7 @@ int main(void)
 	int nr = (int)(sizeof(kinds) / sizeof(kinds[0]));
 
 	tcase_set_timeout(tcase, 120);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, image_key_set_up, image_key_tear_down);
 	tcase_add_loop_test(tcase, neighbours, 0, nr);
 	tcase_add_loop_test(tcase, guest_memory, 0, nr);
 	tcase_add_loop_test(tcase, no_plain_text, 0, nr);

@@ -30,21 +30,6 @@ static const struct kind {
 static uint8_t memory[CLUSTER], found[CLUSTER];
 static atomic_bool over;
 
-static void set_up(void)
-{
-	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-
-	image_set_up();
-	ck_assert_int_eq(bd_opts_parse(opts, "id=s,data=pass", NULL, NULL), 0);
-	ck_assert_int_eq(bd_secret_add(opts, NULL), 0);
-}
-
-static void tear_down(void)
-{
-	bd_secrets_clear();
-	image_tear_down();
-}
-
 static void done(struct bd_request *req)
 {
 	*(int *)req->user = req->res;
@@ -160,7 +145,7 @@ int main(void)
 	TCase *tc = tcase_create("private copy");
 	int nr = sizeof(kinds) / sizeof(kinds[0]);
 
-	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_checked_fixture(tc, image_key_set_up, image_key_tear_down);
 	tcase_add_loop_test(tc, changed_after_submission, 0, COMPRESSED);
 	/* The guest's stores race with the engine's copying on purpose: TSan would say so. */
 	if (!UNDER_TSAN)

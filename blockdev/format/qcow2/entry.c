@@ -39,15 +39,6 @@ enum qcow2_type qcow2_entry_type(const struct qcow2 *q, struct qcow2_entry entry
 	return host ? QCOW2_NORMAL : QCOW2_UNALLOCATED;
 }
 
-bool qcow2_entry_all_zero(const struct qcow2 *q, struct qcow2_entry entry)
-{
-	if (entry.l2 & QCOW2_OFLAG_COMPRESSED)
-		return false;
-	if (q->extended_l2)
-		return entry.bitmap >> 32 == 0xffffffff;
-	return (entry.l2 & QCOW2_OFLAG_ZERO) != 0;
-}
-
 void qcow2_entry_compressed(const struct qcow2 *q, uint64_t l2, uint64_t *off, uint32_t *len)
 {
 	uint64_t sectors;

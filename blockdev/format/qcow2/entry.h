@@ -59,8 +59,6 @@ bool qcow2_entry_has_host(const struct qcow2 *q, struct qcow2_entry entry);
 /* Host range of a compressed entry: *off, *len bytes (upper bound of the payload). */
 void qcow2_entry_compressed(const struct qcow2 *q, uint64_t l2, uint64_t *off, uint32_t *len);
 uint64_t qcow2_entry_make_compressed(const struct qcow2 *q, uint64_t off, uint32_t len);
-/* Every guest byte of the cluster reads as zero by its own entry (backing not consulted). */
-bool qcow2_entry_all_zero(const struct qcow2 *q, struct qcow2_entry entry);
 
 /* Bits of subclusters first..last. */
 static inline uint64_t qcow2_sc_mask(unsigned first, unsigned last)

@@ -190,6 +190,24 @@ START_TEST(local_lock_conflicts)
 }
 END_TEST
 
+/* The kernel may hold the description longer than we do: a copy of the descriptor stands for it. */
+START_TEST(local_unlocked_by_close)
+{
+	const unsigned flags = BD_O_RDWR | BD_O_SHARE_NO_WRITE;
+	struct bd_error err = {0};
+	struct io_file *file;
+	int held;
+
+	create(MIB);
+	file = open_ok(flags);
+	ck_assert_ptr_null(open_file(ctx, flags, &err));
+	held = dup(file->fd);
+	io_close(file);
+	io_close(open_ok(flags));
+	close(held);
+}
+END_TEST
+
 /* A file that shrinks under its mapping. */
 START_TEST(local_truncated)
 {
@@ -224,6 +242,7 @@ int main(void)
 	tcase_add_test(tcase, local_resize);
 	tcase_add_test(tcase, local_lock_bytes);
 	tcase_add_test(tcase, local_lock_conflicts);
+	tcase_add_test(tcase, local_unlocked_by_close);
 	if (!UNDER_TSAN)
 		tcase_add_test(tcase, local_truncated);
 	return suite_run("local", tcase, CK_NOFORK);

@@ -148,7 +148,7 @@ static int remove_all(struct bd_node *node)
 /* What concerns all bitmaps. */
 static int run_on_all(struct bd_queue *queue, const struct bitmap_values *values, const char *name)
 {
-	unsigned flags = BD_O_NO_BACKING | (values->list ? 0 : BD_O_RDWR);
+	unsigned flags = BD_O_NO_BACKING | (values->list ? BD_O_NO_DATA : BD_O_RDWR);
 	struct bd_node *node = image_open(queue, name, &values->image, flags, "cache");
 	const bool json = values->output && !strcmp(values->output, "json");
 	int status;

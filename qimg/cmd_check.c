@@ -165,7 +165,7 @@ static int look(const char *name, const char *arg, void *values)
 static int run(struct invocation *inv)
 {
 	struct check_values *values = inv->values;
-	unsigned fix = 0, flags = BD_O_CHECK | BD_O_NO_BACKING;
+	unsigned fix = 0, flags = BD_O_CHECK | BD_O_NO_BACKING | BD_O_NO_DATA;
 	struct bd_queue *queue;
 	struct bd_node *node;
 	bool json;

@@ -101,7 +101,8 @@ static int measure(const char *name, const struct measure_values *values, const 
 	if (!queue)
 		return 1;
 	if (name)
-		node = image_open(queue, name, &values->image, 0, "cache");
+		node = image_open(queue, name, &values->image,
+				  values->compressed ? 0 : BD_O_NO_DATA, "cache");
 	if (name && !node)
 		goto out;
 	if (values->snapshot && image_load_snapshot(node, values->snapshot))

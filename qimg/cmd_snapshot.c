@@ -111,7 +111,8 @@ static int act(struct bd_node *node, const struct snapshot_values *values, bool 
 
 static int open_and_act(const char *name, const struct snapshot_values *values, bool json)
 {
-	unsigned flags = values->list ? BD_O_NO_BACKING : BD_O_RDWR | BD_O_UNMAP;
+	unsigned flags = values->list ? BD_O_NO_BACKING | BD_O_NO_DATA :
+					BD_O_RDWR | BD_O_UNMAP;
 	struct bd_queue *queue = image_queue(64);
 	struct bd_node *node;
 	int status = 1;

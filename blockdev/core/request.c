@@ -127,6 +127,8 @@ static void start(struct request *req, enum req_kind kind)
 		request_fail(req, -EIO);
 	if (node->corrupt) /* like QEMU: as if the image had been taken out */
 		request_fail(req, -ENOMEDIUM);
+	if (kind != REQ_FLUSH && node->flags & BD_O_NO_DATA)
+		request_fail(req, -EBADF);
 	if (kind != REQ_READ && kind != REQ_FLUSH && !(node->flags & BD_O_RDWR))
 		request_fail(req, -EROFS);
 	if (req->err || req->pub.len == 0) {

@@ -65,6 +65,11 @@ enum {
 	BD_O_DETECT_ZEROES = 1 << 12, /* writes of zero bytes become write-zeroes */
 	BD_O_DETECT_UNMAP = 1 << 13,  /* these may give host clusters back */
 	BD_O_NO_FOLLOW = 1 << 11,   /* never open a second file named by an image */
+	/*
+	 * Guest data are not read or written: a data file that an image names is not opened.  One
+	 * that the options name is.  Requests fail with -EBADF.
+	 */
+	BD_O_NO_DATA = 1 << 15,
 	BD_O_NATIVE_AIO = 1 << 14,  /* aio=native was asked for: refused without BD_O_DIRECT */
 };
 

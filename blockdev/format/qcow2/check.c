@@ -30,6 +30,7 @@ static int count_cluster(struct qcow2_checker *ck, uint64_t cluster, bool single
 	ck->nr_clusters = max_u64(ck->nr_clusters, cluster + 1);
 	if (ret != -ERANGE)
 		return ret;
+	ck->doubts.overflow = true;
 	ck->res->corruptions++;
 	qcow2_check_say(ck, "ERROR: overflow cluster offset=0x%llx",
 			(unsigned long long)cluster << ck->q->cluster_bits);
@@ -80,6 +81,7 @@ int qcow2_check_references(struct qcow2_checker *ck, bool with_refcounts)
 	qcow2_counts_free(&ck->counts);
 	ck->doubts.crossed = ck->doubts.tables = ck->doubts.empty = 0;
 	ck->doubts.nr_orphans = 0;
+	ck->doubts.overflow = false;
 	if ((ret = qcow2_counts_init(&ck->counts, ck->nr_clusters, q->refcount_order)) < 0 ||
 	    (ret = qcow2_check_count(ck, 0, q->cluster_size, true)) < 0 ||
 	    (ret = qcow2_check_l1(ck, q->l1_off, q->l1_size, true)) < 0 ||

@@ -65,6 +65,15 @@ static bool wrong(struct marks *m, uint64_t entry, uint64_t *count)
 	return (*count == 1) != !!(entry & QCOW2_OFLAG_COPIED);
 }
 
+/* As wrong(), for the entry of a data cluster.  Those of an external data file are never shared. */
+static bool wrong_data(struct marks *m, uint64_t entry, uint64_t *count)
+{
+	if (!(m->ck->q->incompatible & QCOW2_INCOMPAT_DATA_FILE))
+		return wrong(m, entry, count);
+	*count = 1;
+	return !(entry & QCOW2_OFLAG_COPIED);
+}
+
 /* Data clusters of one table.  True: @m->edit was changed. */
 static bool check_table(struct marks *m, const uint8_t *table)
 {
@@ -77,7 +86,7 @@ static bool check_table(struct marks *m, const uint8_t *table)
 		uint64_t l2 = be64_get(*at), count;
 
 		if (l2 & QCOW2_OFLAG_COMPRESSED || !(l2 & QCOW2_OFFSET_MASK) ||
-		    q->incompatible & QCOW2_INCOMPAT_DATA_FILE || !wrong(m, l2, &count))
+		    !wrong_data(m, l2, &count))
 			continue;
 		note(m);
 		qcow2_check_say(m->ck, "%s OFLAG_COPIED data cluster: l2_entry=%llx refcount=%llu",

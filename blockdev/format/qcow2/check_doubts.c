@@ -132,7 +132,9 @@ bool qcow2_doubts_found(struct qcow2_checker *ck)
 	const struct qcow2_doubts *d = &ck->doubts;
 	bool content = judge_orphans(ck), crossed, lost;
 
-	crossed = d->crossed && (ck->rebuild || res->corruptions > ck->before.corruptions);
+	/* Counts that tell of both users do not change; narrow ones cannot tell. */
+	crossed = d->crossed && (ck->rebuild || d->overflow ||
+				 res->corruptions > ck->before.corruptions);
 	lost = content && (res->lost_tables || d->empty || d->broken);
 	if (!ck->fix || ck->fix & BD_FIX_FORCE)
 		return crossed || lost;

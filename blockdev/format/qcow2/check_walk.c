@@ -21,6 +21,7 @@ struct walk {
 	bool active;
 	const uint64_t *l1;       /* host order */
 	uint64_t entries;
+	uint64_t idx;             /* the L1 entry whose table is walked */
 	uint64_t ahead_idx;       /* next L1 entry to read ahead */
 	uint64_t next_off;        /* where an unfragmented next cluster would be; 0: unknown */
 	struct run run;
@@ -97,7 +98,25 @@ static int complain_unaligned(struct walk *w, struct qcow2_entry entry, uint64_t
 	return ret;
 }
 
-static int walk_allocated(struct walk *w, struct qcow2_entry entry)
+/* In an external data file a cluster lies where the guest has it, and is never shared. */
+static int walk_external(struct walk *w, struct qcow2_entry entry, unsigned idx)
+{
+	struct qcow2_checker *ck = w->ck;
+	uint64_t off = qcow2_entry_host(entry);
+	uint64_t guest = ((w->idx << ck->q->l2_bits) + idx) << ck->q->cluster_bits;
+
+	if (!(entry.l2 & QCOW2_OFLAG_COPIED))
+		ck->suspicious = true;
+	if (off != guest) {
+		ck->res->corruptions++;
+		qcow2_check_say(ck, "ERROR offset=%llx: Cluster of guest offset %llx is not at "
+				"this offset of the data file; L2 entry corrupted.",
+				(unsigned long long)off, (unsigned long long)guest);
+	}
+	return 0;
+}
+
+static int walk_allocated(struct walk *w, struct qcow2_entry entry, unsigned idx)
 {
 	struct qcow2_checker *ck = w->ck;
 	uint64_t off = qcow2_entry_host(entry);
@@ -118,7 +137,7 @@ static int walk_allocated(struct walk *w, struct qcow2_entry entry)
 	}
 	count_stats(w, off);
 	if (ck->q->incompatible & QCOW2_INCOMPAT_DATA_FILE)
-		return 0;
+		return walk_external(w, entry, idx);
 	return add_cluster(w, off, w->active && entry.l2 & QCOW2_OFLAG_COPIED);
 }
 
@@ -184,7 +203,7 @@ static int walk_entry(struct walk *w, struct qcow2_entry entry, unsigned idx)
 			return ret;
 	}
 	if (allocated(ck->q, entry))
-		return walk_allocated(w, entry);
+		return walk_allocated(w, entry, idx);
 	if (entry.bitmap & QCOW2_L2_BITMAP_ALLOCATED) {
 		ck->res->corruptions++;
 		qcow2_check_say(ck, "ERROR: Unallocated cluster has non-zero subcluster "
@@ -274,6 +293,7 @@ static int walk_tables(struct walk *w)
 		if (!w->l1[i])
 			continue;
 		table = qcow2_ahead_get(ahead, &off, &res);
+		w->idx = i;
 		ret = walk_table(w, w->l1[i], table, res);
 	}
 	qcow2_ahead_free(ahead);

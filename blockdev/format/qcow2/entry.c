@@ -3,6 +3,7 @@
 #include "blockdev/format/qcow2/entry.h"
 
 #include "blockdev/base/bits.h"
+#include "blockdev/core/node.h"
 
 bool qcow2_entry_has_host(const struct qcow2 *q, struct qcow2_entry entry)
 {
@@ -46,6 +47,19 @@ void qcow2_entry_compressed(const struct qcow2 *q, uint64_t l2, uint64_t *off, u
 	*off = l2 & q->cluster_offset_mask;
 	sectors = (l2 >> q->csize_shift & ((UINT64_C(1) << (62 - q->csize_shift)) - 1)) + 1;
 	*len = (uint32_t)(sectors * 512 - (*off & 511));
+}
+
+int qcow2_entry_external(const struct qcow2 *q, uint64_t host, uint64_t off)
+{
+	uint64_t start = round_down(off, q->cluster_size);
+	uint64_t idx = (off >> q->cluster_bits) & ((UINT64_C(1) << q->l2_bits) - 1);
+
+	if (!(q->incompatible & QCOW2_INCOMPAT_DATA_FILE) || host == start)
+		return 0;
+	return bd_corrupt(q->node, "External data file host cluster offset %#llx does not match "
+			  "guest cluster offset: %#llx, L2 index: %#llx)",
+			  (unsigned long long)host, (unsigned long long)start,
+			  (unsigned long long)idx);
 }
 
 uint64_t qcow2_entry_make_compressed(const struct qcow2 *q, uint64_t off, uint32_t len)

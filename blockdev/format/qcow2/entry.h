@@ -58,6 +58,11 @@ enum qcow2_type qcow2_entry_type(const struct qcow2 *q, struct qcow2_entry entry
 bool qcow2_entry_has_host(const struct qcow2 *q, struct qcow2_entry entry);
 /* Host range of a compressed entry: *off, *len bytes (upper bound of the payload). */
 void qcow2_entry_compressed(const struct qcow2 *q, uint64_t l2, uint64_t *off, uint32_t *len);
+/*
+ * In an external data file @host must be where the guest has its cluster, @off or before it.
+ * 0, also without such a file; -EIO: it is elsewhere, and the image is marked as corrupt.
+ */
+int qcow2_entry_external(const struct qcow2 *q, uint64_t host, uint64_t off);
 uint64_t qcow2_entry_make_compressed(const struct qcow2 *q, uint64_t off, uint32_t len);
 
 /* Bits of subclusters first..last. */

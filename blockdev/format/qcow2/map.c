@@ -45,7 +45,6 @@ static int bad_entry(const struct qcow2 *q, uint64_t off, const char *what)
 /* Is @host where guest @off may lie? */
 static int check_host(const struct qcow2 *q, uint64_t host, uint64_t off)
 {
-	uint64_t start = round_down(off, q->cluster_size);
 	char text[64];
 
 	if (host & (q->cluster_size - 1)) {
@@ -53,13 +52,7 @@ static int check_host(const struct qcow2 *q, uint64_t host, uint64_t off)
 			 (unsigned long long)host);
 		return bad_entry(q, off, text);
 	}
-	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE && host != start)
-		return bd_corrupt(q->node, "External data file host cluster offset %#llx does not "
-				  "match guest cluster offset: %#llx, L2 index: %#llx)",
-				  (unsigned long long)host, (unsigned long long)start,
-				  (unsigned long long)((off >> q->cluster_bits) &
-						       ((UINT64_C(1) << q->l2_bits) - 1)));
-	return 0;
+	return qcow2_entry_external(q, host, off);
 }
 
 /* The extent of one (sub)cluster piece; -EIO: the entry is damaged. */

@@ -96,6 +96,16 @@ static int data_file_opts(struct qcow2 *q, struct bd_opts *opts, struct bd_error
 	return io_name_to_opts(name, opts, err);
 }
 
+/* Nobody will read it: something that is not the image file stands in its place. */
+static int no_data_file(struct bd_opts *opts, struct bd_error *err)
+{
+	int ret = io_name_to_opts("null-co://", opts, err);
+
+	if (ret == 0 && bd_opts_set(opts, "size", "9223372036854775807") < 0)
+		ret = bd_fail(err, -ENOMEM, "Out of memory");
+	return ret;
+}
+
 static int open_data_file(struct qcow2 *q, struct bd_error *err)
 {
 	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
@@ -119,7 +129,9 @@ static int open_data_file(struct qcow2 *q, struct bd_error *err)
 		return bd_fail(err, -EINVAL, "data-file-raw requires a data file");
 	if (!needed)
 		return 0;
-	if (!given)
+	if (!given && q->node->flags & BD_O_NO_DATA)
+		ret = no_data_file(opts, err);
+	else if (!given)
 		ret = data_file_opts(q, opts, err);
 	else if (!bd_opts_get(opts, "driver") && bd_opts_get(opts, "filename"))
 		ret = io_name_to_opts(bd_opts_get(opts, "filename"), opts, err);

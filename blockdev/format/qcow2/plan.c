@@ -59,6 +59,8 @@ static int classify(const struct qcow2 *q, struct qcow2_entry entry, uint64_t of
 					  "%#llx)", (unsigned long long)off);
 		all_normal = all_normal && type == QCOW2_NORMAL;
 	}
+	if (own && qcow2_entry_external(q, qcow2_entry_host(entry), off) < 0)
+		return -EIO;
 	if (own)
 		return all_normal ? IN_PLACE : REUSE;
 	return qcow2_entry_has_host(q, entry) ? COPY : NEW;

@@ -279,7 +279,7 @@ bool io_align_submit(struct io_op *op)
 	struct io_file *file = op->file;
 	uint64_t end;
 
-	if (op->kind == IO_FLUSH || op->kind == IO_POLL || !op->len)
+	if (op->kind == IO_FLUSH || op->kind == IO_POLL || op->kind == IO_RESERVE || !op->len)
 		return false;
 	if (!checked_add(op->off, op->len, &end) || end > INT64_MAX)
 		return false; /* the driver refuses it */

@@ -27,6 +27,7 @@ enum io_kind {
 	IO_FLUSH,
 	IO_ZERO,    /* make off..off+len read as zeros; IO_UNMAP: give the space back */
 	IO_DISCARD, /* a hint */
+	IO_RESERVE, /* host space for off..off+len, the file's length kept; a hint that may fail */
 	IO_COPY,    /* bytes of op->src, by the host; an error: it cannot, or not these */
 	IO_POLL,    /* completes once op->fd is readable (eventfd, socket, timerfd) */
 };
@@ -68,7 +69,7 @@ struct io_op {
 enum {
 	IO_CAP_DIRECT_ONLY = 1, /* works on O_DIRECT files only (libaio) */
 	IO_CAP_POLL = 2,        /* carries out IO_POLL itself */
-	IO_CAP_ZERO = 4,        /* carries out IO_ZERO and IO_DISCARD itself */
+	IO_CAP_ZERO = 4,        /* carries out IO_ZERO, IO_DISCARD and IO_RESERVE itself */
 };
 
 /*

@@ -20,6 +20,7 @@
 enum phase {
 	PHASE_TRANSFER,   /* READ, WRITE */
 	PHASE_DISCARD,
+	PHASE_RESERVE,
 	PHASE_PUNCH,      /* IO_UNMAP: zeros and no space */
 	PHASE_ZERO_RANGE, /* zeros, space kept */
 	PHASE_REPUNCH,    /* where only holes are known: a hole ... */
@@ -97,6 +98,8 @@ bool io_op_start(struct io_op *op)
 		op->phase = PHASE_DISCARD;
 		if (file->no_punch)
 			return finish_with(op, 0);
+	} else if (op->kind == IO_RESERVE) {
+		op->phase = PHASE_RESERVE;
 	} else {
 		op->phase = PHASE_TRANSFER;
 	}
@@ -160,6 +163,7 @@ void io_op_step(struct io_op *op, struct io_step *step)
 {
 	static const int modes[] = {
 		[PHASE_DISCARD] = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		[PHASE_RESERVE] = FALLOC_FL_KEEP_SIZE,
 		[PHASE_PUNCH] = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		[PHASE_REPUNCH] = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		[PHASE_ZERO_RANGE] = FALLOC_FL_ZERO_RANGE,
@@ -323,6 +327,7 @@ bool io_op_finish(struct io_op *op)
 			op->file->broken = true;
 		return finish_with(op, op->raw < 0 ? (int)op->raw : 0);
 	case PHASE_POLL:
+	case PHASE_RESERVE:
 		return finish_with(op, op->raw < 0 ? (int)op->raw : 0);
 	default:
 		return finish_zero(op);

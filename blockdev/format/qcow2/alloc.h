@@ -48,7 +48,12 @@ struct qcow2_alloc {
 
 	/* compressed tail */
 	uint64_t packed_off;      /* next free byte in the host cluster last packed; 0: none */
-	bool packed;              /* something was packed since open */
+	bool ragged;              /* the last cluster may end behind the end of the file */
+
+	/* fresh.c */
+	uint64_t reserved;        /* host offset space is reserved up to; UINT64_MAX: no more */
+	bool reserving;           /* reserve_op is in flight */
+	struct io_op reserve_op;
 
 	/* round */
 	enum qcow2_round_step step;
@@ -103,6 +108,13 @@ void qcow2_free_later(struct qcow2 *q, uint64_t off, uint64_t len, enum qcow2_fr
 int qcow2_free_apply(struct qcow2 *q);
 /* The round failed: runs applied so far leave the list, the others stay. */
 void qcow2_free_stop(struct qcow2 *q);
+
+/*
+ * fresh.c: drop the head and tail of a plan for new clusters (PRIV_HOST, PRIV_NR) where the guest
+ * sees zeros and the host has never written; reserve space ahead.  Stop: wait for that.
+ */
+void qcow2_fresh_plan(struct qcow2 *q, struct bd_plan *plan, const struct meta_slot *slice);
+void qcow2_fresh_stop(struct qcow2 *q);
 
 /* round.c */
 void qcow2_round_want(struct qcow2 *q); /* start a round, or another after this one */

@@ -91,7 +91,7 @@ static int place(struct qcow2 *q, uint32_t len, struct bd_wait *wait, uint64_t *
 		ret = qcow2_alloc_run(q, 1, wait, off, &got);
 	if (ret <= 0)
 		return ret;
-	q->alloc->packed = true;
+	q->alloc->ragged = true;
 	q->alloc->packed_off = *off + len;
 	if (!(q->alloc->packed_off & (q->cluster_size - 1)))
 		q->alloc->packed_off = 0;

@@ -110,11 +110,17 @@ static int round_file_up(struct qcow2 *q)
 {
 	int64_t len = io_length(q->node->file);
 	uint64_t end;
+	int ret = 0;
 
 	if (len < 0)
 		return (int)len;
 	end = round_up((uint64_t)len, q->cluster_size);
-	return end == (uint64_t)len ? 0 : io_resize(q->node->file, end, "off", NULL);
+	if (end != (uint64_t)len)
+		ret = io_resize(q->node->file, end, "off", NULL);
+	/* A truncation to the same length gives back what was reserved behind it. */
+	if (ret == 0 && q->alloc->reserved)
+		ret = io_resize(q->node->file, end, "off", NULL);
+	return ret;
 }
 
 static int write_back(struct qcow2 *q)
@@ -126,10 +132,11 @@ static int write_back(struct qcow2 *q)
 		return qcow2_slow(q->node);
 	if (!(q->node->flags & BD_O_RDWR) || !q->node->wrote)
 		return 0;
+	qcow2_fresh_stop(q);
 	ret = qcow2_track_stop(q);
 	if (ret == 0)
 		ret = qcow2_flush_all(q);
-	if (ret == 0 && q->alloc->packed)
+	if (ret == 0 && (q->alloc->ragged || q->alloc->reserved))
 		ret = round_file_up(q);
 	if (q->node->corrupt)
 		return qcow2_slow(q->node);
@@ -147,6 +154,8 @@ int qcow2_data_stop(struct qcow2 *q)
 
 	if (q->alloc && q->l2_cache && q->refcount_cache)
 		ret = write_back(q);
+	if (q->alloc)
+		qcow2_fresh_stop(q);
 	if (q->l2_cache && q->l2_second)
 		metacache_keep_all(q->l2_cache);
 	second_close(q, ret == 0 && !q->node->corrupt);

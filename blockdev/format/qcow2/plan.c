@@ -145,6 +145,8 @@ static int decide(struct qcow2 *q, struct bd_plan *plan, const struct span *span
 	plan->publish = place != IN_PLACE;
 	if (plan->publish)
 		surroundings(q, plan, place);
+	if (place == NEW)
+		qcow2_fresh_plan(q, plan, span->slice);
 	return 1;
 }
 

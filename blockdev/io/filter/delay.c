@@ -95,7 +95,8 @@ static void time_over(struct io_timer *timer)
 
 static void delay_submit(struct io_file *file, struct io_op *op)
 {
-	struct delayed *delayed = op->kind == IO_POLL ? NULL : calloc(1, sizeof(*delayed));
+	bool instant = op->kind == IO_POLL || op->kind == IO_RESERVE;
+	struct delayed *delayed = instant ? NULL : calloc(1, sizeof(*delayed));
 
 	if (!delayed) {
 		io_filter_forward(file, op, NULL);

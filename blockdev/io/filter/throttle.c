@@ -102,7 +102,7 @@ static void throttle_submit(struct io_file *file, struct io_op *op)
 	struct line *line = &throttle->lines[op->kind != IO_READ];
 	bool first = list_empty(&line->waiting);
 
-	if (op->kind == IO_FLUSH || op->kind == IO_POLL) {
+	if (op->kind == IO_FLUSH || op->kind == IO_POLL || op->kind == IO_RESERVE) {
 		io_filter_forward(file, op, NULL);
 		return;
 	}

@@ -52,11 +52,13 @@ def bars(name, title, y_label, groups, series):
     _draw(name, lines, "plot " + ", ".join(plots))
 
 
-def curves(name, title, axes, series, log_x=True):
+def curves(name, title, axes, series, log_x=True, log_y=False):
     """@axes: labels of x and y; @series: name -> list of (x, y)."""
     lines = _common(title, *axes)
     if log_x:
         lines.append("set logscale x 2")
+    if log_y:
+        lines += ["set yrange [*:*]", "set logscale y"]
     for i, points in enumerate(series.values()):
         lines += ["$data%d << END" % i] + ["%g %g" % point for point in points] + ["END"]
     plots = ["$data%d with linespoints title %s noenhanced linewidth 2 linecolor rgb '%s'" % (

@@ -109,7 +109,7 @@ script <<-'END'
 	end seed=8
 END
 "$qimg" create -q -f qcow2 disk.qcow2 8M
-begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=stop,file.inject-error.0.event=cow_write,file.inject-error.0.errno=28,file.inject-error.0.once=on -S
+begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=stop,file.inject-error.0.event=write_aio,file.inject-error.0.errno=28,file.inject-error.0.once=on -S
 qmp <<-'END'
 	cont
 	event BLOCK_IO_ERROR

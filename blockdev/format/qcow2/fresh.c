@@ -75,6 +75,7 @@ void qcow2_fresh_plan(struct qcow2 *q, struct bd_plan *plan, const struct meta_s
 		plan->tail = 0;
 		q->alloc->ragged = true;
 	}
+	io_event(q->node->file, "cluster_alloc_space");
 	reserve(q, plan->priv[PRIV_HOST] + (plan->priv[PRIV_NR] << q->cluster_bits));
 }
 

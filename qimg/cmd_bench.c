@@ -314,7 +314,6 @@ static void announce(const struct bench_load *load)
 	       load->size, load->depth, load->offset, load->step);
 	if (load->flush_interval)
 		printf("Sending flush every %" PRIu64 " requests\n", load->flush_interval);
-	fflush(stdout);
 }
 
 /* Look up the whole disk once: each table is read, and lands where caching puts it. */

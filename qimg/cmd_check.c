@@ -102,14 +102,12 @@ static int check_again(struct bd_node *node, struct bd_check *check, bool say,
 	uint64_t leaks_fixed = check->leaks_fixed, corruptions_fixed = check->corruptions_fixed;
 	int ret;
 
-	if (say) {
+	if (say)
 		printf("The following inconsistencies were found and repaired:\n\n"
 		       "    %" PRIu64 " leaked clusters\n"
 		       "    %" PRIu64 " corruptions\n\n"
 		       "Double checking the fixed image now...\n",
 		       leaks_fixed, corruptions_fixed);
-		fflush(stdout);
-	}
 	*check = (struct bd_check){ .report = check->report, .user = check->user };
 	ret = bd_check(node, 0, check, err);
 	check->leaks_fixed = leaks_fixed;

@@ -91,7 +91,7 @@ static int run_sigraise(struct io_state *io, int argc, char **argv)
 	if (number < 0)
 		return (int)number;
 	if (number > NSIG) {
-		printf("signal argument '%s' is too large to be a valid signal number\n", argv[1]);
+		printf("signal argument '%s' is too large to be a valid signal\n", argv[1]);
 		return -EINVAL;
 	}
 	fflush(stdout); /* a fatal signal must not swallow what was said */
@@ -104,7 +104,6 @@ static int run_abort(struct io_state *io, int argc, char **argv)
 	(void)io;
 	(void)argc;
 	(void)argv;
-	fflush(stdout);
 	abort();
 }
 

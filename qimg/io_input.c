@@ -77,5 +77,8 @@ void io_run_input(struct io_state *io)
 	while (!io->quit && (line = edit ? edit_line(prompt) : plain_line(prompt))) {
 		io_run_line(io, line);
 		free(line);
+		/* What has finished meanwhile is told before the next command. */
+		while (bd_queue_poll(io->queue, false) > 0)
+			;
 	}
 }

@@ -113,6 +113,5 @@ int io_run_line(struct io_state *io, char *line)
 		ret = run_words(io, nr, words);
 	if (ret < 0)
 		io->failed = 1;
-	fflush(stdout);
 	return ret;
 }

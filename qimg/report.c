@@ -20,7 +20,6 @@ static volatile sig_atomic_t nr_remove;
 
 static void line(const char *kind, const char *fmt, va_list args)
 {
-	fflush(stdout); /* keep the order of the two streams */
 	fprintf(stderr, "%s: %s", program_invocation_short_name, kind);
 	vfprintf(stderr, fmt, args);
 }
@@ -78,7 +77,6 @@ void report_warn_line(const char *text, void *user)
 void report_err_line(const char *text, void *user)
 {
 	(void)user;
-	fflush(stdout);
 	fprintf(stderr, "%s\n", text);
 }
 
@@ -86,7 +84,6 @@ void report_out_line(const char *text, void *user)
 {
 	(void)user;
 	printf("%s\n", text);
-	fflush(stdout);
 }
 
 static uint64_t now_ns(void)

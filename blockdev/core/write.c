@@ -248,7 +248,9 @@ static int data(struct request *req)
 
 	if (!rop)
 		return 0;
-	io_event(req->pub.node->file, p->head || p->tail ? "cow_write" : "write_aio");
+	io_event(req->pub.node->file, "write_aio");
+	if (p->head || p->tail)
+		io_event(req->pub.node->file, "cow_write");
 	req->state = ST_PUBLISH;
 	ret = req->clone ? clone(req, rop) : fill_iov(req, rop);
 	if (ret > 0)

@@ -43,7 +43,6 @@ static int make_block(struct qcow2 *q, uint64_t idx, struct bd_wait *wait, struc
 		ret = qcow2_table_gate(q, wait);
 	if (ret <= 0)
 		return ret;
-	io_event(q->node->file, "refblock_alloc");
 	qcow2_refcount_set((*slot)->buf, 0, q->refcount_order, 1);
 	metacache_dirty(*slot);
 	qcow2_reftable_set(q, idx, off);
@@ -97,6 +96,13 @@ static uint64_t skip_used(const struct qcow2 *q, const struct meta_slot *slot, u
 	return cluster;
 }
 
+/* QEMU raises these when it changes counts, whether the block was loaded or not. */
+static void count_events(const struct qcow2 *q)
+{
+	io_event(q->node->file, "refblock_alloc");
+	io_event(q->node->file, "refblock_load");
+}
+
 int qcow2_alloc_run(struct qcow2 *q, uint64_t want, struct bd_wait *wait, uint64_t *off,
 		    uint64_t *got)
 {
@@ -119,6 +125,7 @@ int qcow2_alloc_run(struct qcow2 *q, uint64_t want, struct bd_wait *wait, uint64
 		if (cluster == 0)
 			return bd_corrupt(q->node, "Preventing invalid allocation of "
 					  "cluster at offset 0");
+		count_events(q);
 		nr = free_run(q, slot, cluster, want);
 		for (uint64_t i = 0; i < nr; i++)
 			qcow2_refcount_set(slot->buf, (cluster + i) & (per_block - 1),
@@ -144,6 +151,7 @@ int qcow2_refcount_raise(struct qcow2 *q, uint64_t off, bool fresh, struct bd_wa
 	count = qcow2_refcount_get(slot->buf, idx, q->refcount_order);
 	if (fresh ? count != 0 : count == 0 || count == count_max(q))
 		return -ERANGE;
+	count_events(q);
 	qcow2_refcount_set(slot->buf, idx, q->refcount_order, count + 1);
 	metacache_dirty(slot);
 	return 1;

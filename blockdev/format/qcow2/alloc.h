@@ -30,7 +30,7 @@ enum qcow2_round_step {
 };
 
 /* Making the L2 table of one L1 entry ours: new, or a copy of a shared one. */
-enum qcow2_l2_step { L2_IDLE, L2_ALLOC, L2_READ, L2_WRITE, L2_LINK };
+enum qcow2_l2_step { L2_IDLE, L2_ALLOC, L2_READ, L2_WRITE, L2_LINK, L2_ROUND, L2_UNLINK };
 
 struct qcow2_alloc {
 	struct qcow2 *q;
@@ -59,6 +59,7 @@ struct qcow2_alloc {
 	enum qcow2_round_step step;
 	bool gate_closed, again;
 	bool starting;            /* the round begins at the queue's next turn */
+	bool want_counts;         /* lazy refcounts: the next round writes them nevertheless */
 	int err;
 	uint64_t grace_seq;
 	uint32_t table_pos;       /* next sector of the table being written */
@@ -74,6 +75,7 @@ struct qcow2_alloc {
 	enum qcow2_l2_step l2_step;
 	uint64_t l2_idx;          /* L1 index */
 	uint64_t l2_old, l2_new;  /* host offsets of tables */
+	uint64_t l2_blank;        /* the newest table, as long as nobody has looked; 0: none */
 	uint8_t *l2_buf;
 	int l2_err;
 	struct link want_l2;      /* bd_wait: look again when the turn is over */
@@ -128,6 +130,8 @@ int qcow2_table_gate(struct qcow2 *q, struct bd_wait *wait);
 void qcow2_l1_set(struct qcow2 *q, uint64_t idx, uint64_t entry); /* gate open */
 int qcow2_flush(struct bd_node *node, struct bd_wait *wait);
 void qcow2_round_need(void *owner); /* the caches' need_round */
+/* As qcow2_flush(), and counts are written although they are lazy.  @wait is resumed. */
+void qcow2_flush_counts(struct qcow2 *q, struct bd_wait *wait);
 
 /* l2_table.c: 1: l1[idx] is ours; 0: parked; negative errno. */
 int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait);

@@ -8,6 +8,7 @@
 
 #include "blockdev/format/qcow2/alloc.h"
 #include "blockdev/format/qcow2/header.h"
+#include "blockdev/format/qcow2/open.h"
 #include "blockdev/format/qcow2/rewrite.h"
 
 /* QEMU reads no longer format names. */
@@ -80,19 +81,12 @@ static int make_empty(struct bd_node *node, struct bd_error *err)
 static int make_writable(struct bd_node *node, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
-	struct bd_check result = {0};
-	int ret;
 
 	if (q->incompatible & QCOW2_INCOMPAT_CORRUPT)
 		return bd_fail(err, -EACCES, "qcow2: Image is corrupt; cannot be opened "
 					     "read/write");
 	q->discard_passthrough[QCOW2_FREE_REQUEST] |= (node->flags & BD_O_UNMAP) != 0;
-	if (!(q->incompatible & QCOW2_INCOMPAT_DIRTY))
-		return 0;
-	ret = qcow2_check(node, QCOW2_FIX_DIRTY, &result, err);
-	if (ret < 0 || result.check_errors || result.corruptions)
-		return bd_fail(err, ret < 0 ? ret : -EIO, "Could not repair dirty image");
-	return 0;
+	return qcow2_repair_dirty(q, err);
 }
 
 const struct bd_chain_ops qcow2_chain_ops = {

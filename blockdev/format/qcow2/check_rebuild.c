@@ -2,8 +2,10 @@
 /*
  * Building the refcount structures anew from the references found.
  *
- * Old blocks and the old table stay where they are if nothing else uses their clusters; what is
- * missing goes to the end of the file, or, where the file cannot grow, into free clusters.
+ * New ones go to the end of the file; the old ones are given back once the header has turned away
+ * from them.  Where the file cannot grow by that much, old blocks and the old table stay where they
+ * are if nothing else uses their clusters; what is still missing goes to the end, or into free
+ * clusters.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,6 +16,12 @@
 #include "blockdev/base/cleanup.h"
 #include "blockdev/format/qcow2/check_repair.h"
 
+enum mode {
+	FRESH,    /* everything new, behind the end */
+	KEEP,     /* what is missing, behind the end */
+	INSIDE,   /* the file cannot grow */
+};
+
 struct plan {
 	struct qcow2_checker *ck;
 	uint64_t per_block;
@@ -23,7 +31,7 @@ struct plan {
 	uint64_t table_clusters;
 	uint64_t end;           /* clusters: where the file ends, with what was placed */
 	uint64_t free_from;     /* clusters below are not free */
-	bool inside;            /* the file cannot grow */
+	enum mode mode;
 };
 
 static bool is_free(const struct plan *p, uint64_t first, uint64_t nr)
@@ -51,7 +59,7 @@ static int place(struct plan *p, uint64_t nr, uint64_t *off)
 {
 	uint64_t first = p->end;
 
-	if (p->inside) {
+	if (p->mode == INSIDE) {
 		for (first = p->free_from; first + nr <= p->end && !is_free(p, first, nr);)
 			first++;
 		if (first + nr > p->end)
@@ -221,19 +229,20 @@ static int switch_over(const struct plan *p)
 	return 0;
 }
 
-static int rebuild(struct qcow2_checker *ck, bool inside)
+static int rebuild(struct qcow2_checker *ck, enum mode mode)
 {
 	struct qcow2 *q = ck->q;
 	struct plan p = {
 		.ck = ck,
 		.per_block = (uint64_t)q->cluster_size * 8 >> q->refcount_order,
-		.inside = inside,
+		.mode = mode,
 	};
 	int ret = qcow2_check_references(ck, false);
 
 	p.end = ck->nr_clusters;
-	if (ret < 0 || (ret = keep_old(&p)) < 0 || (ret = place_blocks(&p)) < 0 ||
-	    (ret = place_table(&p)) < 0)
+	if (ret == 0 && mode != FRESH)
+		ret = keep_old(&p);
+	if (ret < 0 || (ret = place_blocks(&p)) < 0 || (ret = place_table(&p)) < 0)
 		goto out;
 	/* Claim the space first: running out of it half-way would leave things worse. */
 	if (p.end << q->cluster_bits > ck->file_len)
@@ -247,16 +256,67 @@ out:
 	return ret;
 }
 
+/* --- the old structures ------------------------------------------------------------------ */
+
+struct old {
+	uint64_t *clusters;     /* host clusters */
+	size_t nr;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int old_list(const struct qcow2 *q, struct old *old)
+{
+	uint64_t table = q->reftable_off >> q->cluster_bits;
+
+	old->clusters = calloc((size_t)q->reftable_clusters + q->reftable_size + 1,
+			       sizeof(*old->clusters));
+	if (!old->clusters)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < q->reftable_clusters; i++)
+		old->clusters[old->nr++] = table + i;
+	for (uint64_t i = 0; i < q->reftable_size; i++)
+		if (q->reftable[i] && !(q->reftable[i] & (q->cluster_size - 1)))
+			old->clusters[old->nr++] = q->reftable[i] >> q->cluster_bits;
+	qsort(old->clusters, old->nr, sizeof(*old->clusters), by_number);
+	return 0;
+}
+
+/* As QEMU says it, which counts them once more to find that nobody refers to them. */
+static void say_given_back(struct qcow2_checker *ck, const struct old *old)
+{
+	for (size_t i = 0; i < old->nr; i++) {
+		uint64_t c = old->clusters[i];
+
+		if ((i && c == old->clusters[i - 1]) || c >= ck->nr_clusters ||
+		    qcow2_counts_get(&ck->counts, c))
+			continue;
+		qcow2_check_say(ck, "Repairing cluster %llu refcount=1 reference=0",
+				(unsigned long long)c);
+	}
+}
+
 int qcow2_check_rebuild(struct qcow2_checker *ck)
 {
 	void (*report)(const char *line, void *user) = ck->res->report;
-	int ret;
+	struct old old = {0};
+	int ret = old_list(ck->q, &old);
 
 	/* All findings have been reported already. */
 	ck->res->report = NULL;
-	ret = rebuild(ck, false);
-	if (ret == -ENOSPC || ret == -EINVAL || ret == -EFBIG)
-		ret = rebuild(ck, true);
+	if (ret == 0)
+		ret = rebuild(ck, FRESH);
+	for (enum mode mode = KEEP; mode <= INSIDE; mode++)
+		if (ret == -ENOSPC || ret == -EINVAL || ret == -EFBIG)
+			ret = rebuild(ck, mode);
 	ck->res->report = report;
+	if (ret == 0)
+		say_given_back(ck, &old);
+	free(old.clusters);
 	return ret;
 }

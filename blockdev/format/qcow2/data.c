@@ -2,6 +2,7 @@
 /* Life of the data plane: caches and allocator from open to close. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "blockdev/base/bits.h"
 #include "blockdev/core/metacache_file.h"
@@ -92,12 +93,12 @@ int qcow2_data_start(struct qcow2 *q, struct bd_error *err)
 
 	second_open(q);
 	if (ret == 0)
-		ret = cache_new(q, q->l2_slice_size, q->l2_cache_size, "l2_load", NULL,
+		ret = cache_new(q, q->l2_slice_size, q->l2_cache_size, "l2_load", "l2_update",
 				&q->l2_cache);
 	if (ret == 0)
 		ret = cache_new(q, q->cluster_size,
 				max_u64(q->refcount_cache_size, 4 * (uint64_t)q->cluster_size),
-				"refblock_load", "refblock_update_part", &q->refcount_cache);
+				NULL, "refblock_update_part", &q->refcount_cache);
 	q->l1_dirty = calloc(1, q->l1_size / 64 + 1);
 	q->reftable_dirty = calloc(1, q->reftable_size / 64 + 1);
 	if (ret == 0 && (!q->l1_dirty || !q->reftable_dirty))
@@ -123,6 +124,20 @@ static int round_file_up(struct qcow2 *q)
 	return ret;
 }
 
+/* What is lost with the image closed, as QEMU says it; nothing if nothing was ever changed. */
+static void report_loss(const struct qcow2 *q, int err)
+{
+	const char *name = program_invocation_short_name;
+	struct bd_stats stats = {0};
+
+	qcow2_stats(q->node, &stats);
+	if (!metacache_is_dirty(q->l2_cache) && !metacache_is_dirty(q->refcount_cache) &&
+	    !q->l1_is_dirty && !q->reftable_is_dirty && !stats.meta_writes)
+		return;
+	bd_report("%s: Failed to flush the L2 table cache: %s", name, strerror(-err));
+	bd_report("%s: Failed to flush the refcount block cache: %s", name, strerror(-err));
+}
+
 static int write_back(struct qcow2 *q)
 {
 	int ret, first = 0;
@@ -140,6 +155,8 @@ static int write_back(struct qcow2 *q)
 		ret = round_file_up(q);
 	if (q->node->corrupt)
 		return qcow2_slow(q->node);
+	if (ret < 0)
+		report_loss(q, ret);
 	first = ret;
 	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DIRTY) {
 		q->incompatible &= ~(uint64_t)QCOW2_INCOMPAT_DIRTY;

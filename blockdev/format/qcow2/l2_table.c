@@ -2,6 +2,10 @@
 /*
  * L2 tables of our own: a new one, or a copy of one shared with a snapshot.  One at a time per
  * image.  The whole table is written before L1 may name it; the round orders the two.
+ *
+ * If each write is to be durable, the table is linked durably before clusters are allocated for
+ * it: a failure is undone without a trace.  So it is with lazy refcounts, where only the counts of
+ * what guests write may stay behind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,6 +82,17 @@ static int alloc(struct qcow2 *q)
 	return 1;
 }
 
+static void linked(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+
+	if (a->l2_old)
+		qcow2_free_later(q, a->l2_old, q->cluster_size, QCOW2_FREE_OTHER);
+	a->l2_blank = a->l2_old ? 0 : a->l2_new;
+	a->l2_new = 0;
+	over(q);
+}
+
 /* Dirty slices of a shared table cannot be: it is never edited.  So the file has its content. */
 static int link_table(struct qcow2 *q)
 {
@@ -86,11 +101,25 @@ static int link_table(struct qcow2 *q)
 	if (!qcow2_gate(q, &a->l2_wait))
 		return 0;
 	qcow2_l1_set(q, a->l2_idx, a->l2_new | QCOW2_OFLAG_COPIED);
-	if (a->l2_old)
-		qcow2_free_later(q, a->l2_old, q->cluster_size, QCOW2_FREE_OTHER);
-	a->l2_new = 0;
-	over(q);
+	if (!q->lazy_refcounts && !(q->node->flags & BD_O_WRITETHROUGH)) {
+		linked(q);
+		return 0;
+	}
+	a->l2_step = L2_ROUND;
+	qcow2_flush_counts(q, &a->l2_wait);
 	return 0;
+}
+
+/* It could not be made durable. */
+static void unlink_table(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+
+	if (!qcow2_gate(q, &a->l2_wait))
+		return;
+	metacache_drop(q->l2_cache, a->l2_new, q->cluster_size);
+	qcow2_l1_set(q, a->l2_idx, a->l2_old);
+	over(q);
 }
 
 static void step(struct qcow2 *q)
@@ -98,6 +127,15 @@ static void step(struct qcow2 *q)
 	struct qcow2_alloc *a = q->alloc;
 	int ret = 1;
 
+	if (a->l2_step == L2_ROUND && !a->l2_err) {
+		linked(q);
+		return;
+	}
+	if (a->l2_step >= L2_ROUND) {
+		a->l2_step = L2_UNLINK;
+		unlink_table(q);
+		return;
+	}
 	while (ret > 0 && !a->l2_err) {
 		switch (a->l2_step) {
 		case L2_ALLOC:
@@ -108,7 +146,8 @@ static void step(struct qcow2 *q)
 			return;
 		case L2_WRITE:
 			q->node->stats.meta_writes++;
-			transfer(q, IO_WRITE, a->l2_new, "l2_alloc_write");
+			io_event(q->node->file, "l2_alloc_write");
+			transfer(q, IO_WRITE, a->l2_new, "l2_update");
 			return;
 		case L2_LINK:
 			ret = link_table(q);
@@ -128,7 +167,8 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 	struct qcow2_alloc *a = q->alloc;
 	uint64_t entry = q->l1[idx];
 
-	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED)
+	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED &&
+	    !(a->l2_step != L2_IDLE && a->l2_idx == idx))
 		return 1;
 	if ((entry & QCOW2_OFFSET_MASK) & (q->cluster_size - 1))
 		return bd_corrupt(q->node, "L2 table offset %#llx unaligned (L1 index: %#llx)",
@@ -138,6 +178,7 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 		struct meta_slot *slot;
 		int ret;
 
+		io_event(q->node->file, "cluster_alloc");
 		/* Growth of the refcount table is the asking request's to wait for. */
 		ret = qcow2_refblock_get(q, a->hint, true, wait, &slot);
 		if (ret <= 0)
@@ -156,8 +197,19 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 	return 0;
 }
 
+static bool take_blank(struct qcow2 *q, uint64_t idx)
+{
+	uint64_t blank = q->alloc->l2_blank;
+
+	if (!blank || blank != (q->l1[idx] & QCOW2_OFFSET_MASK))
+		return false;
+	q->alloc->l2_blank = 0;
+	return true;
+}
+
 int qcow2_slice_own(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct meta_slot **slice)
 {
+	uint64_t slice_off;
 	uint64_t idx = qcow2_l1_idx(q, off);
 	int ret = -EAGAIN;
 
@@ -170,6 +222,9 @@ int qcow2_slice_own(struct qcow2 *q, uint64_t off, struct bd_wait *wait, struct 
 				  QCOW2_OL_ACTIVE_L2);
 	if (ret < 0)
 		return ret;
-	return metacache_get(q->l2_cache, qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off),
-			     wait, slice);
+	slice_off = qcow2_slice_off(q, q->l1[idx] & QCOW2_OFFSET_MASK, off);
+	/* What the first look at a table just made would read is known. */
+	if (take_blank(q, idx))
+		return metacache_get_new(q->l2_cache, slice_off, wait, slice);
+	return metacache_get(q->l2_cache, slice_off, wait, slice);
 }

@@ -36,18 +36,24 @@ static int wait_idle(struct qcow2 *q)
 	return 0;
 }
 
+int qcow2_flush_once(struct qcow2 *q)
+{
+	struct blocking state = {.wait.resume = woken};
+	int ret = 0;
+
+	qcow2_flush_counts(q, &state.wait);
+	while (!ret && !state.woken)
+		ret = bd_queue_poll(q->node->queue, true) < 0 ? -EIO : 0;
+	if (ret == 0)
+		ret = state.wait.res;
+	return ret < 0 ? ret : wait_idle(q);
+}
+
 int qcow2_flush_all(struct qcow2 *q)
 {
 	do {
-		struct blocking state = {.wait.resume = woken};
-		int ret = qcow2_flush(q->node, &state.wait);
+		int ret = qcow2_flush_once(q);
 
-		while (!ret && !state.woken)
-			ret = bd_queue_poll(q->node->queue, true) < 0 ? -EIO : 0;
-		if (ret == 0)
-			ret = state.wait.res;
-		if (ret == 0)
-			ret = wait_idle(q);
 		if (ret < 0)
 			return ret;
 	} while (!at_rest(q));
@@ -76,6 +82,7 @@ int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off)
 	if (nr >= UINT64_C(1) << (q->cluster_bits + 2 - q->refcount_order))
 		return qcow2_alloc_span(q, nr, off);
 
+	io_event(q->node->file, "cluster_alloc");
 	while (have < nr) {
 		uint64_t run, got;
 		int ret = alloc_blocking(q, nr - have, &run, &got);

@@ -10,6 +10,7 @@
 #include "blockdev/base/cleanup.h"
 #include "blockdev/core/open.h"
 #include "blockdev/core/queue.h"
+#include "blockdev/core/report.h"
 #include "blockdev/format/qcow2/crypt.h"
 #include "blockdev/format/qcow2/header.h"
 
@@ -156,15 +157,18 @@ static int read_backing_name(struct qcow2 *q, const uint8_t *area, struct bd_err
 	return 0;
 }
 
-/* Refcounts of an image that was not closed may be stale: mend them before anything is written. */
-static int repair_dirty(struct qcow2 *q, struct bd_error *err)
+static void say(const char *line, void *user)
 {
-	const unsigned flags = q->node->flags;
-	struct bd_check result = {0};
+	(void)user;
+	bd_report("%s", line);
+}
+
+int qcow2_repair_dirty(struct qcow2 *q, struct bd_error *err)
+{
+	struct bd_check result = {.report = say};
 	int ret;
 
-	if (!(flags & BD_O_RDWR) || flags & (BD_O_CHECK | BD_O_NO_IO) ||
-	    !(q->incompatible & QCOW2_INCOMPAT_DIRTY))
+	if (!(q->incompatible & QCOW2_INCOMPAT_DIRTY))
 		return 0;
 	ret = qcow2_check(q->node, QCOW2_FIX_DIRTY, &result, err);
 	if (ret < 0 || result.check_errors || result.corruptions)
@@ -174,13 +178,16 @@ static int repair_dirty(struct qcow2 *q, struct bd_error *err)
 
 static int start_data(struct qcow2 *q, struct bd_error *err)
 {
+	const unsigned flags = q->node->flags;
 	int ret;
 
-	if (q->node->flags & BD_O_NO_IO)
+	if (flags & BD_O_NO_IO)
 		return 0;
 	ret = qcow2_data_start(q, err);
 	q->started = ret == 0;
-	return ret < 0 ? ret : repair_dirty(q, err);
+	if (ret == 0 && flags & BD_O_RDWR && !(flags & BD_O_CHECK))
+		ret = qcow2_repair_dirty(q, err);
+	return ret;
 }
 
 /* What the core wants to know. */

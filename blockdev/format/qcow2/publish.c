@@ -80,7 +80,6 @@ int qcow2_publish(struct bd_node *node, struct bd_plan *plan, struct bd_wait *wa
 		link_packed(q, plan, slice);
 	else
 		link_clusters(q, plan, slice);
-	io_event(node->file, "l2_update");
 	metacache_dirty(slice);
 	return 1;
 }

@@ -180,6 +180,8 @@ int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off);
 int qcow2_free_meta(struct qcow2 *q, uint64_t off, uint64_t len);
 /* Blocking, drained: write everything back; with pending frees applied. */
 int qcow2_flush_all(struct qcow2 *q);
+/* The same with one round: the counts of what it frees are lowered in memory. */
+int qcow2_flush_once(struct qcow2 *q);
 extern const struct bd_write_ops qcow2_write_ops;
 void qcow2_stats(const struct bd_node *node, struct bd_stats *stats);
 

@@ -22,25 +22,50 @@ static int write_size(struct qcow2 *q, uint64_t size)
 			 sizeof(field));
 }
 
-/* Write @table to @off, then switch the header over to it: size and offset in one write. */
-static int switch_l1(struct qcow2 *q, const uint64_t *table, uint64_t entries, uint64_t off)
+static int write_l1(struct qcow2 *q, const uint64_t *table, uint64_t entries, uint64_t off)
 {
-	struct { be32 size; be64 off; } field = { be32_make((uint32_t)entries), be64_make(off) };
 	size_t len = round_up(entries * 8, q->cluster_size);
 	__cleanup(free) be64 *disk = calloc(1, len);
 	int ret;
 
-	_Static_assert(sizeof(field) == 12, "l1_size and l1_off are neighbours");
 	if (!disk)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < entries; i++)
 		disk[i] = be64_make(table[i]);
-	if ((ret = io_pwrite(q->node->file, off, disk, len)) < 0 ||
-	    (ret = io_pflush(q->node->file)) < 0 ||
-	    (ret = io_pwrite(q->node->file, offsetof(struct qcow2_disk_header, l1_size), &field,
-			     sizeof(field))) < 0)
+	io_event(q->node->file, "l1_grow_write_table");
+	ret = io_pwrite(q->node->file, off, disk, len);
+	return ret < 0 ? ret : io_pflush(q->node->file);
+}
+
+/* Size and offset in one write. */
+static int switch_l1(struct qcow2 *q, uint64_t entries, uint64_t off)
+{
+	struct { be32 size; be64 off; } field = { be32_make((uint32_t)entries), be64_make(off) };
+	int ret;
+
+	_Static_assert(sizeof(field) == 12, "l1_size and l1_off are neighbours");
+	io_event(q->node->file, "l1_grow_activate_table");
+	ret = io_pwrite(q->node->file, offsetof(struct qcow2_disk_header, l1_size), &field,
+			sizeof(field));
+	return ret < 0 ? ret : io_pflush(q->node->file);
+}
+
+/* A table of @entries, with its counts, whose content is on disk; nothing refers to it yet. */
+static int new_l1(struct qcow2 *q, const uint64_t *table, uint64_t entries, uint64_t *off)
+{
+	int ret;
+
+	io_event(q->node->file, "l1_grow_alloc_table");
+	ret = qcow2_alloc_meta(q, entries * 8, off);
+	if (ret < 0)
 		return ret;
-	return io_pflush(q->node->file);
+	/* The counts must be durable before the header names it. */
+	ret = qcow2_flush_all(q);
+	if (ret == 0)
+		ret = write_l1(q, table, entries, *off);
+	if (ret < 0)
+		qcow2_free_meta(q, *off, entries * 8);
+	return ret;
 }
 
 int qcow2_l1_reserve(struct qcow2 *q, uint64_t entries)
@@ -59,13 +84,10 @@ int qcow2_l1_reserve(struct qcow2 *q, uint64_t entries)
 	ret = table && dirty ? qcow2_flush_all(q) : -ENOMEM;
 	if (ret == 0) {
 		memcpy(table, q->l1, (size_t)old_size * 8);
-		ret = qcow2_alloc_meta(q, entries * 8, &off);
+		ret = new_l1(q, table, entries, &off);
 	}
-	/* The new table's counts must be durable before the header names it. */
 	if (ret == 0)
-		ret = qcow2_flush_all(q);
-	if (ret == 0)
-		ret = switch_l1(q, table, entries, off);
+		ret = switch_l1(q, entries, off);
 	if (ret < 0) {
 		free(table);
 		free(dirty);
@@ -78,7 +100,9 @@ int qcow2_l1_reserve(struct qcow2 *q, uint64_t entries)
 	q->l1_size = (uint32_t)entries;
 	q->l1_off = off;
 	qcow2_overlap_free(q); /* the old table's clusters are as good as others now */
-	return old_size ? qcow2_free_meta(q, old_off, old_size * 8) : 0;
+	ret = old_size ? qcow2_free_meta(q, old_off, old_size * 8) : 0;
+	/* The old table's clusters are the next to be taken. */
+	return ret < 0 ? ret : qcow2_flush_once(q);
 }
 
 /*

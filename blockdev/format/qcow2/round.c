@@ -104,7 +104,6 @@ static int begin(struct qcow2 *q)
 
 	a->gate_closed = true;
 	a->again = false;
-	a->err = 0;
 	list_splice_tail(&a->now, &a->next);
 	a->nr_due = a->nr_runs;
 	return 1;
@@ -114,6 +113,23 @@ static void open_gate(struct qcow2 *q)
 {
 	q->alloc->gate_closed = false;
 	bd_queue_wake_all(q->node->queue, &q->alloc->gate, 0);
+}
+
+/*
+ * Lazy refcounts: while the header says that counts may be wrong, a flush leaves them in memory.  A
+ * new refcount block is written before the table names it.
+ */
+static int write_counts(struct qcow2 *q)
+{
+	struct qcow2_alloc *a = q->alloc;
+	bool lazy = q->lazy_refcounts && q->incompatible & QCOW2_INCOMPAT_DIRTY;
+
+	if (lazy && !a->want_counts && !q->reftable_is_dirty)
+		return 1;
+	a->want_counts = false;
+	if (q->reftable_is_dirty)
+		io_event(q->node->file, "refblock_alloc_write");
+	return metacache_write(q->refcount_cache, &a->wait);
 }
 
 static bool tables_dirty(const struct qcow2 *q)
@@ -151,14 +167,14 @@ static int run(struct qcow2 *q)
 	case ROUND_IDLE:
 		return begin(q);
 	case ROUND_REFBLOCKS:
-		return metacache_write(q->refcount_cache, &a->wait);
+		return write_counts(q);
 	case ROUND_TABLE_BARRIER:
 		a->table_pos = 0;
 		return q->reftable_is_dirty ? barrier(q) : 1;
 	case ROUND_TABLE:
 		ret = q->reftable_is_dirty
 			      ? write_table(q, q->reftable, q->reftable_size, q->reftable_off,
-					    q->reftable_dirty, "refblock_alloc_switch_table")
+					    q->reftable_dirty, "refblock_alloc_hookup")
 			      : 1;
 		q->reftable_is_dirty = ret == 0;
 		if (ret == 1)
@@ -219,6 +235,7 @@ static void end(struct qcow2 *q)
 		metacache_fail(q->refcount_cache, a->err);
 		again = false;
 	}
+	a->err = 0;
 	a->step = ROUND_IDLE;
 	open_gate(q);
 	bd_queue_wake_all(q->node->queue, &a->table_gate, 0);
@@ -274,7 +291,16 @@ void qcow2_round_want(struct qcow2 *q)
 
 void qcow2_round_need(void *owner)
 {
-	qcow2_round_want(owner);
+	struct qcow2 *q = owner;
+
+	q->alloc->want_counts = true;
+	qcow2_round_want(q);
+}
+
+void qcow2_flush_counts(struct qcow2 *q, struct bd_wait *wait)
+{
+	q->alloc->want_counts = true;
+	qcow2_flush(q->node, wait);
 }
 
 int qcow2_gate(struct qcow2 *q, struct bd_wait *wait)

@@ -141,11 +141,17 @@ static int grow_table(struct qcow2 *q)
 	memcpy(new.table, q->reftable, (size_t)q->reftable_size * 8);
 	off = (new.first + new.nr_blocks) << q->cluster_bits;
 	dirty = calloc(1, new.entries / 64 + 1);
+	io_event(q->node->file, "reftable_grow");
+	io_event(q->node->file, "refblock_alloc_write_blocks");
 	ret = dirty ? write_blocks(q, &new) : -ENOMEM;
-	if (ret == 0)
+	if (ret == 0) {
+		io_event(q->node->file, "refblock_alloc_write_table");
 		ret = write_new_table(q, &new, off);
-	if (ret == 0)
+	}
+	if (ret == 0) {
+		io_event(q->node->file, "refblock_alloc_switch_table");
 		ret = switch_table(q, &new, off);
+	}
 	if (ret < 0) {
 		free(dirty);
 		free(new.table);

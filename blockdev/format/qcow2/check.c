@@ -81,7 +81,7 @@ int qcow2_check_references(struct qcow2_checker *ck, bool with_refcounts)
 	qcow2_counts_free(&ck->counts);
 	ck->doubts.crossed = ck->doubts.tables = ck->doubts.empty = 0;
 	ck->doubts.nr_orphans = 0;
-	ck->doubts.overflow = false;
+	ck->doubts.overflow = ck->doubts.forgotten = false;
 	if ((ret = qcow2_counts_init(&ck->counts, ck->nr_clusters, q->refcount_order)) < 0 ||
 	    (ret = qcow2_check_count(ck, 0, q->cluster_size, true)) < 0 ||
 	    (ret = qcow2_check_l1(ck, q->l1_off, q->l1_size, true)) < 0 ||

@@ -12,8 +12,9 @@ struct qcow2_doubts {
 	uint64_t tables, empty;      /* active L2 tables; those without an entry */
 	bool broken;                 /* entries that cannot be followed */
 	bool overflow;               /* more references to a cluster than its count can tell */
-	uint64_t *orphans;           /* clusters that are counted and not used; owned */
+	uint64_t *orphans;           /* clusters that are counted and not used, in order; owned */
 	size_t nr_orphans, room;
+	bool forgotten;              /* there are more behind them */
 };
 
 struct qcow2_checker {
@@ -65,6 +66,12 @@ void qcow2_doubts_orphan(struct qcow2_checker *ck, uint64_t cluster);
  * could lose guest data, which has been reported if one is wanted.
  */
 bool qcow2_doubts_found(struct qcow2_checker *ck);
+
+/*
+ * check_orphans.c: sets lost_tables of the result: orphans that look like L2 tables of guest data.
+ * Returns: is there any content in the orphans?
+ */
+bool qcow2_orphans_judge(struct qcow2_checker *ck);
 
 /* --- check_reader.c: tables read ahead ------------------------------------------------------- */
 

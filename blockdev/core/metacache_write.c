@@ -38,7 +38,8 @@ bool metacache_crowded(const struct metacache *cache)
 
 void metacache_fail(struct metacache *cache, int err)
 {
-	bd_queue_wake_all(cache->args.queue, &cache->room, err);
+	/* Without a slot that can be had they would only start the next round, which fails, too. */
+	bd_queue_wake_all(cache->args.queue, &cache->room, metacache_crowded(cache) ? err : 0);
 }
 
 static void set_clean(struct meta_slot *slot)
@@ -67,7 +68,9 @@ static void written(struct io_op *op)
 	if (cache->nr_writing)
 		return;
 	bd_queue_wake_all(cache->args.queue, &cache->writers, cache->write_err);
-	metacache_room(cache);
+	/* After a failure the end of the round decides: those who wait must not ask for ever. */
+	if (!cache->write_err)
+		metacache_room(cache);
 }
 
 /* The bytes to be written, which must not change on their way.  -ENOMEM. */

@@ -234,6 +234,7 @@ static void end(struct qcow2 *q)
 		metacache_fail(q->l2_cache, a->err);
 		metacache_fail(q->refcount_cache, a->err);
 		again = false;
+		a->err = 0; /* the next round tries again */
 	}
 	a->err = 0;
 	a->step = ROUND_IDLE;

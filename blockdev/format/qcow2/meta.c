@@ -108,9 +108,22 @@ int qcow2_free_meta(struct qcow2 *q, uint64_t off, uint64_t len)
 	return 0;
 }
 
+/*
+ * Clusters of the file as it was, @old_len bytes, may hold what was there before; those behind its
+ * end read as zeros.  With subclusters nothing shows of a cluster before it is written.
+ */
+static int clear_old(struct qcow2 *q, uint64_t host, uint64_t len,
+		     const struct qcow2_prealloc *done)
+{
+	if (q->incompatible & QCOW2_INCOMPAT_DATA_FILE || q->extended_l2 || host >= done->old_len)
+		return 0;
+	return io_pzero(q->node->file, host, min_u64(len, done->old_len - host),
+			done->space ? 0 : IO_UNMAP);
+}
+
 /* Entries of one L2 table for clusters that have none, over freshly taken host clusters. */
 static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t nr, uint64_t guest,
-		      uint64_t *end)
+		      struct qcow2_prealloc *done)
 {
 	unsigned words = q->l2_entry_size / 8;
 
@@ -120,6 +133,8 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
 
 		if (!(q->incompatible & QCOW2_INCOMPAT_DATA_FILE))
 			ret = alloc_blocking(q, nr, &host, &got);
+		if (ret == 0)
+			ret = clear_old(q, host, got << q->cluster_bits, done);
 		if (ret < 0)
 			return ret;
 		for (uint64_t i = 0; i < got; i++) {
@@ -129,7 +144,7 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
 			if (q->extended_l2)
 				at[1] = be64_make(0); /* like QEMU: reserved, not filled */
 		}
-		*end = max_u64(*end, host + (got << q->cluster_bits));
+		done->end = max_u64(done->end, host + (got << q->cluster_bits));
 		first += got;
 		nr -= got;
 		guest += got << q->cluster_bits;
@@ -142,7 +157,7 @@ static int fill_table(struct qcow2 *q, uint8_t *table, uint64_t first, uint64_t 
  * which is there may belong to a snapshot too, and must not name clusters before they are counted.
  */
 static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint64_t nr,
-			     uint64_t *end)
+			     struct qcow2_prealloc *done)
 {
 	uint64_t guest = (idx << q->l2_bits) + first, off;
 	uint8_t *table = calloc(1, q->cluster_size);
@@ -154,7 +169,7 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 	if (ret == 0)
 		ret = qcow2_alloc_meta(q, q->cluster_size, &off);
 	if (ret == 0)
-		ret = fill_table(q, table, first, nr, guest << q->cluster_bits, end);
+		ret = fill_table(q, table, first, nr, guest << q->cluster_bits, done);
 	if (ret == 0)
 		ret = io_pwrite(q->node->file, off, table, q->cluster_size);
 	if (ret == 0) {
@@ -170,7 +185,7 @@ static int preallocate_table(struct qcow2 *q, uint64_t idx, uint64_t first, uint
 	return ret;
 }
 
-int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *host_end,
+int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct qcow2_prealloc *done,
 		      struct bd_error *err)
 {
 	uint64_t pos = off >> q->cluster_bits;
@@ -182,7 +197,7 @@ int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *hos
 		uint64_t first = pos & ((UINT64_C(1) << q->l2_bits) - 1);
 		uint64_t nr = min_u64(end - pos, (UINT64_C(1) << q->l2_bits) - first);
 
-		ret = preallocate_table(q, idx, first, nr, host_end);
+		ret = preallocate_table(q, idx, first, nr, done);
 		pos += nr;
 	}
 	q->node->wrote = true;

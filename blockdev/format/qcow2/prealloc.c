@@ -49,7 +49,8 @@ int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char
 	bool space = !strcmp(mode, "falloc") || !strcmp(mode, "full");
 	int64_t before = io_length(q->node->file);
 	struct bd_error ignored = {0};
-	uint64_t end = 0;
+	struct qcow2_prealloc done = { .old_len = (uint64_t)before, .space = space };
+	uint64_t end;
 	int ret = 0;
 
 	if (!len || !strcmp(mode, "off"))
@@ -65,10 +66,10 @@ int qcow2_prealloc_range(struct qcow2 *q, uint64_t off, uint64_t len, const char
 	if (!space && !external)
 		reserve(q, len, "off", &ignored);
 	if (ret == 0)
-		ret = qcow2_preallocate(q, off, len, &end, err);
+		ret = qcow2_preallocate(q, off, len, &done, err);
 	if (ret < 0 || external)
 		return ret;
 	/* New clusters may lie in old gaps: what the file had before is never cut off. */
-	end = max_u64(max_u64(end, tables_end(q)), (uint64_t)before);
+	end = max_u64(max_u64(done.end, tables_end(q)), (uint64_t)before);
 	return io_resize(q->node->file, round_up(end, q->cluster_size), "off", err);
 }

@@ -168,11 +168,17 @@ int qcow2_check_packing(const struct bd_node *node, unsigned level, bool small_w
 bool qcow2_same_packing(const struct bd_node *a, const struct bd_node *b);
 int qcow2_inflate(struct bd_node *node, const void *in, size_t in_len, void *out, size_t out_len);
 size_t qcow2_deflate(struct bd_node *node, const void *in, size_t len, void *out);
+struct qcow2_prealloc {
+	uint64_t old_len;             /* in: bytes of the file that may hold old content */
+	bool space;                   /* in: the host's space is wanted, too */
+	uint64_t end;                 /* raised to where the last of the new clusters ends */
+};
+
 /*
- * Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len).
- * *host_end is raised to where the last of these clusters ends.
+ * Blocking, drained: L2 tables and host clusters for all of guest range [off, off+len), which reads
+ * as zeros then, but for encrypted images.
  */
-int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, uint64_t *host_end,
+int qcow2_preallocate(struct qcow2 *q, uint64_t off, uint64_t len, struct qcow2_prealloc *done,
 		      struct bd_error *err);
 /* Blocking, drained: contiguous clusters for @len bytes of metadata; counted after a flush. */
 int qcow2_alloc_meta(struct qcow2 *q, uint64_t len, uint64_t *off);

@@ -107,15 +107,18 @@ int qcow2_l1_reserve(struct qcow2 *q, uint64_t entries)
 
 /*
  * What lay behind the old end must not appear: the rest of its last cluster, and bytes of a
- * backing file that is longer than the disk was.
+ * backing file that is longer than the disk was.  Durable, so the header's size may change.
  */
 static int hide_old_bytes(struct bd_node *node, uint64_t old)
 {
 	uint64_t end = min_u64(round_up(old, node->cluster_size), node->size);
+	int ret = 0;
 
 	if (node->backing && node->backing->size > old)
 		end = max_u64(end, min_u64(node->backing->size, node->size));
-	return end > old ? bd_pwrite_zeroes(node, old, end - old, 0) : 0;
+	if (end > old)
+		ret = bd_pwrite_zeroes(node, old, end - old, 0);
+	return ret < 0 ? ret : qcow2_flush_all(qcow2_of(node));
 }
 
 /* Give back the L2 tables that map nothing any more. */
@@ -190,31 +193,69 @@ static int cut(struct bd_node *node, uint64_t first)
 	return ret;
 }
 
-/* What lies behind the disk, the state of a machine, must not appear in a longer one. */
+/* Does anything of [off, end), which may be behind the disk, hold data?  1, 0, negative errno. */
+static int holds_data(struct bd_node *node, uint64_t off, uint64_t end)
+{
+	while (off < end) {
+		struct bd_extent ext;
+		int ret = qcow2_map(node, off, end - off, &ext, 1, NULL);
+
+		if (ret < 0)
+			return ret;
+		if (ext.kind == BD_DATA || ext.kind == BD_COMPRESSED)
+			return 1;
+		off += ext.len;
+	}
+	return 0;
+}
+
+/*
+ * What lies behind the disk must not appear in a longer one: the state of a machine, and what a
+ * resize left that was broken off.
+ */
 static int drop_state(struct bd_node *node)
 {
 	struct qcow2 *q = qcow2_of(node);
 	unsigned span_bits = q->cluster_bits + q->l2_bits;
 	uint64_t size = node->size, first = qcow2_l1_needed(q, size);
-	bool any = false;
-	int ret;
+	uint64_t start = round_up(size, q->cluster_size), end = first << span_bits;
+	int any = start < end && first <= q->l1_size ? holds_data(node, start, end) : 0;
 
-	for (uint64_t i = first; i < q->l1_size; i++)
-		any |= q->l1[i] != 0;
-	if (!any)
-		return 0;
-	node->size = (uint64_t)q->l1_size << span_bits;
-	ret = cut(node, first << span_bits);
+	if (any == 0)
+		start = end;
+	for (uint64_t i = first; i < q->l1_size && any == 0; i++)
+		any = q->l1[i] != 0;
+	if (any <= 0)
+		return any;
+	node->size = max_u64(end, (uint64_t)q->l1_size << span_bits);
+	any = cut(node, start);
 	node->size = size;
+	if (any == 0)
+		any = qcow2_flush_all(q);
+	return any < 0 ? any : drop_tables(q, size);
+}
+
+/* All that belongs to the new size, before the header tells it.  node->size is the new one. */
+static int fill(struct bd_node *node, uint64_t old, const char *prealloc, struct bd_error *err)
+{
+	struct qcow2 *q = qcow2_of(node);
+	uint64_t first = round_up(old, q->cluster_size);
+	int ret = 0;
+
+	if (first < node->size)
+		ret = qcow2_prealloc_range(q, first, node->size - first, prealloc, err);
+	if (ret < 0)
+		return ret;
+	ret = hide_old_bytes(node, old);
 	if (ret == 0)
-		ret = qcow2_flush_all(q);
-	return ret < 0 ? ret : drop_tables(q, size);
+		ret = write_size(q, node->size);
+	return ret < 0 ? bd_fail_errno(err, ret, "Failed to update the image size") : 0;
 }
 
 static int grow(struct bd_node *node, uint64_t size, const char *prealloc, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
-	uint64_t old = node->size, first = round_up(old, q->cluster_size);
+	uint64_t old = node->size;
 	int ret = drop_state(node);
 
 	if (ret == 0)
@@ -228,15 +269,12 @@ static int grow(struct bd_node *node, uint64_t size, const char *prealloc, struc
 			return ret;
 	}
 	node->size = size;
-	if (first < size) {
-		ret = qcow2_prealloc_range(q, first, size - first, prealloc, err);
-		if (ret < 0)
-			return ret;
+	ret = fill(node, old, prealloc, err);
+	if (ret < 0) {
+		node->size = old;
+		drop_state(node); /* as far as possible; else when the disk grows the next time */
 	}
-	ret = write_size(q, size);
-	if (ret == 0)
-		ret = hide_old_bytes(node, old);
-	return ret < 0 ? bd_fail_errno(err, ret, "Failed to update the image size") : 0;
+	return ret;
 }
 
 static int shrink_disk(struct bd_node *node, uint64_t size, struct bd_error *err)

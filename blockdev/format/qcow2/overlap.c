@@ -13,6 +13,7 @@
 #include "blockdev/base/bits.h"
 #include "blockdev/base/cleanup.h"
 #include "blockdev/format/qcow2/crypt.h"
+#include "blockdev/format/qcow2/snapshot.h"
 
 struct range {
 	uint64_t off, end;          /* host bytes */
@@ -168,28 +169,22 @@ static int gather_tables(const struct qcow2 *q, struct qcow2_overlap *o, const u
 }
 
 /* The L2 tables of snapshots are named on disk only. */
-static int gather_inactive(const struct qcow2 *q, struct qcow2_overlap *o)
+static int gather_inactive(struct qcow2 *q, struct qcow2_overlap *o)
 {
 	for (uint32_t i = 0; q->snapshots && i < q->nb_snapshots; i++) {
-		uint64_t len = (uint64_t)q->snapshots[i].l1_size * 8;
-		__cleanup(free) uint64_t *l1 = malloc(len + 8);
-		int ret = l1 ? io_pread(q->node->file, q->snapshots[i].l1_off, l1, len) : -ENOMEM;
+		__cleanup(free) uint64_t *l1 = NULL;
+		int ret = qcow2_snapshot_l1(q, &q->snapshots[i], 0, &l1, NULL);
 
-		for (uint64_t k = 0; ret == 0 && k < len / 8; k++) {
-			be64 disk;
-
-			memcpy(&disk, &l1[k], sizeof(disk));
-			l1[k] = be64_get(disk);
-		}
 		if (ret == 0)
-			ret = gather_tables(q, o, l1, len / 8, QCOW2_OL_INACTIVE_L2);
+			ret = gather_tables(q, o, l1, q->snapshots[i].l1_size,
+					    QCOW2_OL_INACTIVE_L2);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
-static int gather(const struct qcow2 *q, struct qcow2_overlap *o)
+static int gather(struct qcow2 *q, struct qcow2_overlap *o)
 {
 	int ret = gather_ranges(q, o);
 

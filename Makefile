@@ -74,11 +74,11 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(fake_src)) $(VML
 # Programs that run inside vkvm, without an operating system.
 GUEST := $(BUILD)/tests/vkvm
 GUEST_CFLAGS := -ffreestanding -nostdlib -static -no-pie -fno-pic -Wl,--build-id=none
-$(GUEST)/mbr.bin: tests/vkvm/guest/mbr.S
+$(GUEST)/%.bin: tests/vkvm/guest/%.S
 	@mkdir -p $(@D)
 	@echo "  GUEST $@"
 	$(Q)$(CC) -m32 $(GUEST_CFLAGS) -Wl,-Ttext=0x7c00 -Wl,--oformat=binary -o $@ $<
-guest_src := $(filter-out %/mbr.S,$(wildcard tests/vkvm/guest/*.[cS]))
+guest_src := $(filter-out %/mbr.S %/restart.S,$(wildcard tests/vkvm/guest/*.[cS]))
 $(GUEST)/guest.elf: $(guest_src) tests/vkvm/guest/guest.h
 	@mkdir -p $(@D)
 	@echo "  GUEST $@"
@@ -98,7 +98,7 @@ check:
 unit: unit-programs
 	+@BUILD=$(BUILD) tests/run unit
 unit-programs: $(TESTS)
-vkvm-guests: $(GUEST)/mbr.bin $(GUEST)/guest.elf
+vkvm-guests: $(GUEST)/mbr.bin $(GUEST)/restart.bin $(GUEST)/guest.elf
 check-vkvm: all vkvm-guests
 	+@BUILD=$(BUILD) tests/run vkvm
 # A real Linux, nested in an emulated machine: about four minutes.

@@ -17,7 +17,7 @@ static json_t *to_json(const struct bd_bitmap_info *bitmap)
 		json_array_append_new(flags, json_string("in-use"));
 	if (bitmap->enabled)
 		json_array_append_new(flags, json_string("auto"));
-	json_object_set_new(json, "name", json_text(bitmap->name));
+	json_object_set_new(json, "name", bd_json_text(bitmap->name));
 	json_object_set_new(json, "granularity", json_integer(bitmap->granularity));
 	json_object_set_new(json, "flags", flags);
 	return json;

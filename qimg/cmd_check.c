@@ -88,8 +88,8 @@ static int print_json(struct bd_node *node, const char *name, const struct bd_ch
 	set_number(json, "leaks-fixed", check->leaks_fixed);
 	set_number(json, "leaks", check->leaks);
 	set_number(json, "allocated-clusters", check->allocated_clusters);
-	json_object_set_new(json, "filename", json_text(name));
-	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	json_object_set_new(json, "filename", bd_json_text(name));
+	json_object_set_new(json, "format", bd_json_text(bd_format_name(node)));
 	set_number(json, "lost-tables", check->lost_tables);
 	set_number(json, "fragmented-clusters", check->fragmented_clusters);
 	return json_print(json);

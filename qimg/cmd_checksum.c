@@ -38,7 +38,7 @@ static json_t *to_json(struct bd_node *node, const char *name, const char *algor
 {
 	json_t *json = json_object();
 
-	json_object_set_new(json, "filename", json_text(name));
+	json_object_set_new(json, "filename", bd_json_text(name));
 	json_object_set_new(json, "format", json_string(bd_format_name(node)));
 	json_object_set_new(json, "virtual-size", json_integer((json_int_t)bd_size(node)));
 	json_object_set_new(json, "algorithm", json_string(algorithm));

@@ -63,10 +63,10 @@ static json_t *describe(struct bd_node *node, const struct commit_values *values
 	struct bd_node *base = bd_backing(node);
 	json_t *json = json_object();
 
-	json_object_set_new(json, "filename", json_text(bd_filename(node)));
-	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	json_object_set_new(json, "filename", bd_json_text(bd_filename(node)));
+	json_object_set_new(json, "format", bd_json_text(bd_format_name(node)));
 	if (values->base || base)
-		json_object_set_new(json, "base", json_text(values->base ? values->base :
+		json_object_set_new(json, "base", bd_json_text(values->base ? values->base :
 							    bd_filename(base)));
 	json_object_set_new(json, "emptied", json_boolean(!values->drop && !values->base));
 	return json;

@@ -101,7 +101,7 @@ struct sink {
 
 static void add_json(const struct sink *sink, struct bd_node *node, const struct bd_info *info)
 {
-	json_t *json = info_to_json(node, info);
+	json_t *json = bd_info_json(node, info);
 
 	if (json && sink->limits)
 		json_object_set_new(json, "limits", info_limits_to_json(&info->limits));

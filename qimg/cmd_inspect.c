@@ -156,7 +156,7 @@ static int inspect(struct bd_node *node, const char *name, const struct inspect_
 	}
 	status = json_integer_value(json_object_get(result, "nr-problems")) ? EXIT_PROBLEMS : 0;
 	if (json) {
-		json_object_set_new(result, "filename", json_text(name));
+		json_object_set_new(result, "filename", bd_json_text(name));
 		return json_print(result) ? 1 : status;
 	}
 	print_human(result);

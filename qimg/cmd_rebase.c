@@ -72,12 +72,12 @@ static int print_json(const char *name, const struct rebase_values *values)
 {
 	json_t *json = json_object();
 
-	json_object_set_new(json, "filename", json_text(name));
+	json_object_set_new(json, "filename", bd_json_text(name));
 	if (values->backing && *values->backing)
-		json_object_set_new(json, "backing-filename", json_text(values->backing));
+		json_object_set_new(json, "backing-filename", bd_json_text(values->backing));
 	if (values->backing_format)
 		json_object_set_new(json, "backing-filename-format",
-				    json_text(values->backing_format));
+				    bd_json_text(values->backing_format));
 	json_object_set_new(json, "safe", json_boolean(!values->unsafe));
 	return json_print(json);
 }

@@ -136,8 +136,8 @@ static json_t *describe(struct bd_node *node, const char *name, uint64_t old)
 {
 	json_t *json = json_object();
 
-	json_object_set_new(json, "filename", json_text(name));
-	json_object_set_new(json, "format", json_text(bd_format_name(node)));
+	json_object_set_new(json, "filename", bd_json_text(name));
+	json_object_set_new(json, "format", bd_json_text(bd_format_name(node)));
 	json_object_set_new(json, "old-size", json_integer((json_int_t)old));
 	json_object_set_new(json, "virtual-size", json_integer((json_int_t)bd_size(node)));
 	return json;

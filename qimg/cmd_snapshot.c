@@ -51,7 +51,7 @@ static int count_actions(const char *name, const char *arg, void *values)
 
 static void print_json(struct bd_node *node, const struct bd_info *info)
 {
-	json_t *all = info_to_json(node, info);
+	json_t *all = bd_info_json(node, info);
 	json_t *snapshots = all ? json_object_get(all, "snapshots") : NULL;
 
 	json_print(snapshots ? json_incref(snapshots) : json_array());

@@ -13,25 +13,13 @@
 /* A temporary overlay over @name, for -s. */
 static int make_overlay(struct io_state *io, const char *name, struct bd_error *err)
 {
-	struct bd_create_args args = {.format = "qcow2"};
-	const char *dir = getenv("TMPDIR");
+	const char *format = io->how.format ? io->how.format : "qcow2";
 	char path[4096];
-	int fd, ret;
+	int ret = bd_overlay_temporary(io->queue, &(struct bd_overlay){ name, format, false, 0 },
+				       path, sizeof(path), err);
 
-	snprintf(path, sizeof(path), "%s/vl.XXXXXX", dir ? dir : "/var/tmp");
-	fd = mkstemp(path);
-	if (fd < 0)
-		return bd_fail_errno(err, -errno, "Could not create temporary overlay");
-	close(fd);
-	args.opts = bd_opts_new();
-	args.filename = path;
-	char *full = realpath(name, NULL);
-	bd_opts_set(args.opts, "backing_file", full ? full : name);
-	bd_opts_set(args.opts, "backing_fmt", io->how.format ? io->how.format : "qcow2");
-	ret = bd_create(io->queue, &args, err);
-	free(full);
-	bd_opts_free(args.opts);
-	io->overlay = strdup(path);
+	if (ret == 0)
+		io->overlay = strdup(path);
 	return ret;
 }
 

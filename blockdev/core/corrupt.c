@@ -9,10 +9,12 @@
 
 static void say(struct bd_node *node, const char *text)
 {
-	if (!node->told_damage)
-		bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
-			  "suppressed", node->fmt->name, text);
+	if (node->told_damage)
+		return;
+	bd_report("%s: Image is corrupt: %s; further non-fatal corruption events will be "
+		  "suppressed", node->fmt->name, text);
 	node->told_damage = true;
+	bd_tell_damage(node, text, false);
 }
 
 void bd_damage(struct bd_node *node, const char *fmt, ...)
@@ -43,6 +45,7 @@ int bd_corrupt(struct bd_node *node, const char *fmt, ...)
 	}
 	bd_report("%s: Marking image as corrupt: %s; further corruption events will be suppressed",
 		  node->fmt->name, text);
+	bd_tell_damage(node, text, true);
 	node->corrupt = true;
 	node->slow_wanted = true;
 	bd_queue_slow(node->queue, node);

@@ -18,6 +18,22 @@ void bd_set_report(void (*report)(const char *line, void *user), void *user)
 	sink_user = user;
 }
 
+static void (*damage_sink)(const struct bd_node *node, const char *what, bool fatal, void *user);
+static void *damage_user;
+
+void bd_set_damage(void (*told)(const struct bd_node *node, const char *what, bool fatal,
+				void *user), void *user)
+{
+	damage_sink = told;
+	damage_user = user;
+}
+
+void bd_tell_damage(const struct bd_node *node, const char *what, bool fatal)
+{
+	if (damage_sink)
+		damage_sink(node, what, fatal, damage_user);
+}
+
 static void say(const char *line)
 {
 	if (sink)

@@ -124,6 +124,12 @@ const char *const *bd_format_names(void);
 bool bd_format_known(const char *name, bool *create);
 /* Where lines about damage found at run time go; default: standard error. */
 void bd_set_report(void (*report)(const char *line, void *user), void *user);
+/*
+ * Call @told on the thread of @node's queue for the first damage found in its image.  @fatal: it is
+ * marked corrupt and not written any more.  Like: QEMU's BLOCK_IMAGE_CORRUPTED.
+ */
+void bd_set_damage(void (*told)(const struct bd_node *node, const char *what, bool fatal,
+				void *user), void *user);
 
 /* --- requests ---------------------------------------------------------------------------- */
 

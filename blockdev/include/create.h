@@ -20,6 +20,29 @@ struct bd_create_args {
 /* Create an image.  Blocks.  On failure no new file is left.  Like: qemu-img create. */
 int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_error *err);
 
+/* What an overlay is put over. */
+struct bd_overlay {
+	const char *filename, *format;
+	bool in_use;              /* open for writing here: it is not opened, @size is its size */
+	uint64_t size;            /* bytes */
+};
+
+/*
+ * Create the qcow2 image @path over @base, named there by its full path.  Blocks.
+ * Like: QEMU's blockdev-snapshot-sync.
+ */
+int bd_overlay_create(struct bd_queue *queue, const char *path, const struct bd_overlay *base,
+		      struct bd_error *err);
+/* The same in a new file in $TMPDIR or /var/tmp, whose name is put into @path of @size bytes. */
+int bd_overlay_temporary(struct bd_queue *queue, const struct bd_overlay *base, char *path,
+			 size_t size, struct bd_error *err);
+/*
+ * Open such a file over the image of @args, which is opened read-only.  It has no name any more and
+ * goes with the node.  Blocks.  Like: QEMU's -snapshot.
+ */
+int bd_overlay_open(struct bd_queue *queue, const struct bd_open_args *args, struct bd_node **node,
+		    struct bd_error *err);
+
 /*
  * Whether @format, which can be created, takes all of @opts in a file called @filename: 0, or
  * -errno for the first one that is unknown or has no fitting value.  Sizes become plain numbers.

@@ -44,6 +44,10 @@ struct bd_info {
 /* Blocks.  Free with bd_info_clear().  Like: qemu-img info. */
 int bd_info_get(struct bd_node *node, struct bd_info *info, struct bd_error *err);
 void bd_info_clear(struct bd_info *info);
+/* The same as JSON, in the words of qemu-img info --output=json.  NULL: no memory. */
+struct json_t *bd_info_json(struct bd_node *node, const struct bd_info *info);
+/* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD.  NULL: no memory. */
+struct json_t *bd_json_text(const char *text);
 /* The counters of bd_stats_get(): {"driver":..., "l2-cache":{...}...}.  NULL: no memory. */
 struct json_t *bd_stats_json(const struct bd_node *node);
 

@@ -38,7 +38,7 @@ static void no_config_irq(struct virtio_irq *irq)
 }
 
 static struct virtio_thread thread = { call };
-static struct virtio_irq irq = { no_queue_irq, no_config_irq };
+static struct virtio_irq irq = { .queue = no_queue_irq, .config = no_config_irq };
 
 static void set_up(void)
 {

@@ -41,7 +41,7 @@ static void stopped(void *user, const struct disk *which, enum disk_op op, int e
 }
 
 static struct virtio_thread thread = { call };
-static struct virtio_irq irq = { queue_irq, config_irq };
+static struct virtio_irq irq = { .queue = queue_irq, .config = config_irq };
 
 void blk_negotiate(uint64_t features)
 {
@@ -53,7 +53,7 @@ void blk_negotiate(uint64_t features)
 	virtio_ack(dev, 1, (uint32_t)(features >> 32));
 	virtio_set_status(dev, virtio_status(dev) | VIRTIO_CONFIG_S_FEATURES_OK);
 	ck_assert(virtio_status(dev) & VIRTIO_CONFIG_S_FEATURES_OK);
-	driver_init(&driver, virtio_queue_setup(dev, 0), QUEUE_SIZE);
+	driver_init(&driver, &dev->queues[0], QUEUE_SIZE);
 	dev->queues[0].enabled = true;
 	virtio_set_status(dev, virtio_status(dev) | VIRTIO_CONFIG_S_DRIVER_OK);
 }

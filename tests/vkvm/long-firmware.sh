@@ -51,6 +51,12 @@ if "$qimg" convert $secret -f raw -O qcow2 -o encrypt.format=luks,encrypt.key-se
 		-drive file=disk.qcow2,encrypt.key-secret=key
 fi
 
+# Restarts, each through the firmware and with the processors, timer and interrupts of the last start.
+cp "$guests/restart.bin" restart.raw
+truncate -s 1M restart.raw
+expect 17 timeout 200 "$vkvm" -smp 2 -drive file=restart.raw,format=raw $debug_exit
+[ "$(tr -cd 0123 <out | tail -c 1)" = 3 ] || fail "it was not restarted three times"
+
 # GRUB, with a script in its core image.
 if ! command -v grub-mkimage >/dev/null || [ ! -f /usr/lib/grub/i386-pc/boot.img ]; then
 	echo "GRUB is not installed"

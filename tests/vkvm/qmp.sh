@@ -122,6 +122,34 @@ END
 finish 17
 sound disk.qcow2
 
+# Damage found while the guest runs is told, and the image is not written any more.
+"$qimg" create -q -f qcow2 base.qcow2 8M
+"$qimg" create -q -f qcow2 -b base.qcow2 -F qcow2 disk.qcow2
+"$BUILD/qimg-io" -c 'write -q 0 64k' disk.qcow2
+python3 - disk.qcow2 <<-'END'
+	import struct, sys
+	with open(sys.argv[1], 'r+b') as image:
+	    at = lambda off: (image.seek(off), struct.unpack('>Q', image.read(8))[0])[1]
+	    image.seek(at(at(40)) & 0x00fffffffffffe00)
+	    image.write(struct.pack('>Q', 1 << 63 | 0x50200))
+	END
+printf 'write sector=0 count=8 seed=1 fails\nwait\nend seed=8\n' | script
+begin -hda disk.qcow2 -S
+qmp <<-'END'
+	cont
+	event BLOCK_IMAGE_CORRUPTED
+	query-named-block-nodes
+	expect 0.node-name=virtio0 0.ro=false 1.node-name=virtio0#1 1.ro=true 1.drv=qcow2
+	query-status
+	expect status=running
+	END
+type_key
+finish 17
+"$qimg" info disk.qcow2 | grep -q 'corrupt: true' || fail "the image is not marked corrupt"
+expect 1 "$vkvm" -drive file=disk.qcow2,id=a/b
+says "expects an identifier"
+"$qimg" create -q -f qcow2 disk.qcow2 8M
+
 # Above the rate requests wait; larger ones than the burst pass all the same.
 script <<-'END'
 	write sector=0 count=512 seed=1

@@ -3,10 +3,11 @@
 #include "vkvm/block/disks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vkvm/block/overlay.h"
+#include "blockdev/include/create.h"
 #include "vkvm/report.h"
 
 /* --- opening ----------------------------------------------------------------------------- */
@@ -18,7 +19,7 @@ static int open_image(struct bd_queue *queue, const struct drive *drive, struct 
 		.filename = drive->filename, .format = drive->format, .opts = drive->opts,
 		.flags = drive->flags,
 	};
-	int ret = drive->snapshot ? overlay_open(queue, &args, node, err) :
+	int ret = drive->snapshot ? bd_overlay_open(queue, &args, node, err) :
 				    bd_open(queue, &args, node, err);
 
 	if (ret < 0 && drive->filename)
@@ -37,6 +38,27 @@ static void stopped(void *user, const struct disk *disk, enum disk_op op, int er
 		     op == DISK_READ ? "read" : op == DISK_FLUSH ? "flush" : "write",
 		     strerror(-error));
 	machine_raise(disks->machine, EVENT_IO_ERROR);
+}
+
+static void damaged(const struct bd_node *node, const char *what, bool fatal, void *user)
+{
+	struct disks *disks = user;
+	const char *device = NULL;
+
+	for (unsigned i = 0; i < disks->nr; i++) {
+		const struct bd_node *layer = disks->units[i].disk.node;
+
+		while (layer && layer != node)
+			layer = bd_backing(layer);
+		if (layer)
+			device = disks->units[i].disk.id;
+	}
+	pthread_mutex_lock(&disks->machine->lock);
+	disks->damage.device = device;
+	disks->damage.fatal = fatal;
+	snprintf(disks->damage.text, sizeof(disks->damage.text), "%s", what);
+	pthread_mutex_unlock(&disks->machine->lock);
+	machine_raise(disks->machine, EVENT_WAKE);
 }
 
 static void publish(void *arg)
@@ -137,6 +159,7 @@ int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
 
 	disks->machine = bus->machine;
 	disks->calls.call = call_thread;
+	bd_set_damage(damaged, disks);
 	disks->units = calloc(drives->nr + 1, sizeof(*disks->units));
 	if (!disks->units)
 		return bd_fail(err, -ENOMEM, "Out of memory");

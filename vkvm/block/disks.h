@@ -30,6 +30,12 @@ struct disks {
 		const char *device;
 		bool read, no_space;
 	} error;
+	/* damage found in an image and not told yet; under the machine's lock */
+	struct {
+		const char *device;  /* NULL: none */
+		bool fatal;
+		char text[256];
+	} damage;
 	struct virtio_rng rng;
 	struct virtio_pci rng_pci;
 };

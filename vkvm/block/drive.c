@@ -339,6 +339,15 @@ static int by_index(const void *a, const void *b)
 	return x->index - y->index;
 }
 
+/* Like: QEMU's rule for identifiers. */
+static bool well_formed(const char *id)
+{
+	size_t len = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			        "0123456789-._");
+
+	return !id[len] && len < 64 && strcspn(id, "0123456789-._");
+}
+
 int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
 {
 	char id[24];
@@ -359,6 +368,8 @@ int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
 	qsort(drives->list, drives->nr, sizeof(drives->list[0]), by_index);
 	for (unsigned i = 0; i < drives->nr; i++) {
 		snprintf(id, sizeof(id), "virtio%u", i);
+		if (drives->list[i].id && !well_formed(drives->list[i].id))
+			return bd_fail(err, -EINVAL, "Parameter 'id' expects an identifier");
 		if (!drives->list[i].id && !(drives->list[i].id = strdup(id)))
 			return bd_fail(err, -ENOMEM, "Out of memory");
 	}

@@ -43,28 +43,6 @@ static int replace(struct disks *disks, struct disk_unit *unit, const struct dri
 	return ret;
 }
 
-static int create(struct disks *disks, const struct disk *disk, const char *name,
-		  struct bd_error *err)
-{
-	/* The present image is locked by ourselves: it is not opened once more. */
-	struct bd_create_args args = { .filename = name, .format = "qcow2", .opts = bd_opts_new(),
-				       .backing_unsafe = true };
-	char *full = realpath(bd_filename(disk->node), NULL), size[24];
-	int ret = -ENOMEM;
-
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)bd_size(disk->node));
-	if (!full)
-		bd_fail(err, -ENOTSUP, "'%s' cannot be named as a backing file",
-			bd_filename(disk->node));
-	else if (args.opts && bd_opts_set(args.opts, "size", size) == 0 &&
-		 bd_opts_set(args.opts, "backing_file", full) == 0 &&
-		 bd_opts_set(args.opts, "backing_fmt", bd_format_name(disk->node)) == 0)
-		ret = bd_create(bd_thread_queue(disks->thread), &args, err);
-	free(full);
-	bd_opts_free(args.opts);
-	return ret;
-}
-
 /* What the drive is from now on; takes the strings and options of @next. */
 static void become(struct drive *drive, const struct drive *next)
 {
@@ -79,13 +57,16 @@ static void become(struct drive *drive, const struct drive *next)
 int disks_overlay(struct disks *disks, struct disk_unit *unit, const char *name, bool existing,
 		  struct bd_error *err)
 {
+	const struct bd_node *node = unit->disk.node;
+	/* We have locked the present image ourselves. */
+	struct bd_overlay base = { bd_filename(node), bd_format_name(node), true, bd_size(node) };
 	struct drive next = *unit->drive;
 	int ret = 0;
 
 	if (unit->drive->snapshot)
 		return bd_fail(err, -ENOTSUP, "the disk is a temporary overlay itself");
 	if (!existing)
-		ret = create(disks, &unit->disk, name, err);
+		ret = bd_overlay_create(bd_thread_queue(disks->thread), name, &base, err);
 	if (ret < 0)
 		return ret;
 	next.filename = strdup(name);

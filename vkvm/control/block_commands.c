@@ -63,32 +63,22 @@ static int run_call(struct command *cmd, json_t *args, int (*run)(struct block_c
 
 /* --- queries ----------------------------------------------------------------------------- */
 
+/* As "qimg info --output=json" says it; {} if the image cannot tell. */
 static json_t *image_json(struct bd_node *node)
 {
 	struct bd_info info = {0};
 	struct bd_error err = {0};
-	json_t *image = json_pack("{s:s, s:s, s:I}", "filename", bd_filename(node), "format",
-				  bd_format_name(node), "virtual-size", (json_int_t)bd_size(node));
+	json_t *image = bd_info_get(node, &info, &err) < 0 ? NULL : bd_info_json(node, &info);
 
-	if (bd_info_get(node, &info, &err) < 0)
-		return image;
-	json_object_set_new(image, "actual-size", json_integer(info.actual_size));
-	json_object_set_new(image, "dirty-flag", json_boolean(info.dirty));
-	if (info.cluster_size)
-		json_object_set_new(image, "cluster-size", json_integer(info.cluster_size));
-	if (info.backing_name)
-		json_object_set_new(image, "backing-filename", json_string(info.backing_name));
-	if (info.nr_snapshots)
-		json_object_set_new(image, "snapshots", json_array());
-	for (size_t i = 0; i < info.nr_snapshots; i++)
-		json_array_append_new(json_object_get(image, "snapshots"),
-				      json_pack("{s:s, s:s, s:I}", "id", info.snapshots[i].id,
-						"name", info.snapshots[i].name, "vm-state-size",
-						(json_int_t)info.snapshots[i].vm_state_size));
-	if (info.specific)
-		json_object_set(image, "format-specific", info.specific);
 	bd_info_clear(&info);
-	return image;
+	return image ? image : json_object();
+}
+
+static json_t *node_json(struct bd_node *node, const char *name, bool read_only)
+{
+	return json_pack("{s:o, s:b, s:s, s:s, s:o}", "file", bd_json_text(bd_filename(node)), "ro",
+			 read_only, "drv", bd_format_name(node), "node-name", name, "image",
+			 image_json(node));
 }
 
 static void query_all(void *arg)
@@ -101,10 +91,7 @@ static void query_all(void *arg)
 		const struct disk *disk = &disks->units[i].disk;
 
 		bool failed = disks->units[i].blk.parked.first;
-		json_t *inserted = json_pack("{s:s, s:b, s:s, s:s, s:o}", "file",
-					     bd_filename(disk->node), "ro", disk->read_only, "drv",
-					     bd_format_name(disk->node), "node-name", disk->id,
-					     "image", image_json(disk->node));
+		json_t *inserted = node_json(disk->node, disk->id, disk->read_only);
 
 		json_array_append_new(cmd->out,
 				      json_pack("{s:s, s:b, s:b, s:s, s:s, s:o}", "device",
@@ -117,6 +104,33 @@ static void query_all(void *arg)
 int block_query(struct command *cmd)
 {
 	bd_thread_call(cmd->control->disks->thread, query_all, cmd);
+	return 0;
+}
+
+/* The disks' images and what is below them: DISK#1 is the backing file of DISK. */
+static void query_nodes(void *arg)
+{
+	struct command *cmd = arg;
+	const struct disks *disks = cmd->control->disks;
+
+	cmd->out = json_array();
+	for (unsigned i = 0; i < disks->nr; i++) {
+		const struct disk *disk = &disks->units[i].disk;
+		struct bd_node *node = disk->node;
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s", disk->id);
+		for (unsigned depth = 1; node; node = bd_backing(node), depth++) {
+			json_array_append_new(cmd->out, node_json(node, name, depth > 1 ||
+								  disk->read_only));
+			snprintf(name, sizeof(name), "%.60s#%u", disk->id, depth);
+		}
+	}
+}
+
+int block_query_nodes(struct command *cmd)
+{
+	bd_thread_call(cmd->control->disks->thread, query_nodes, cmd);
 	return 0;
 }
 

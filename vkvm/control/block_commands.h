@@ -6,6 +6,7 @@
 #include "vkvm/control/monitor.h"
 
 int block_query(struct command *cmd);
+int block_query_nodes(struct command *cmd);
 int block_query_stats(struct command *cmd);
 int block_resize(struct command *cmd);
 int block_snapshot(struct command *cmd);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blockdev/include/info.h"
 #include "config.h"
 #include "vkvm/control/block_commands.h"
 #include "vkvm/control/control.h"
@@ -35,7 +36,8 @@ static int do_query_commands(struct command *cmd)
 
 static int do_query_name(struct command *cmd)
 {
-	cmd->out = cmd->control->name ? json_pack("{s:s}", "name", cmd->control->name) : NULL;
+	if (cmd->control->name)
+		cmd->out = json_pack("{s:o}", "name", bd_json_text(cmd->control->name));
 	return 0;
 }
 
@@ -78,7 +80,7 @@ static int do_human(struct command *cmd)
 	if (!line)
 		return bd_fail(cmd->err, -EINVAL, "Parameter 'command-line' is missing");
 	text = hmp_run(cmd->control, line);
-	cmd->out = json_string(text ? text : "");
+	cmd->out = bd_json_text(text ? text : "");
 	free(text);
 	return 0;
 }
@@ -99,6 +101,7 @@ static const struct {
 	{ "query-blockstats", block_query_stats },
 	{ "query-commands", do_query_commands },
 	{ "query-name", do_query_name },
+	{ "query-named-block-nodes", block_query_nodes },
 	{ "query-status", do_query_status },
 	{ "query-version", do_query_version },
 	{ "quit", do_quit },

@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "blockdev/include/info.h"
 #include "vkvm/report.h"
 
 int control_init(struct control *control)
@@ -100,11 +101,28 @@ static void handle_io_error(struct control *control)
 	control_stop(control);
 }
 
+static void tell_damage(struct control *control)
+{
+	struct disks *disks = control->disks;
+	json_t *data = NULL;
+
+	pthread_mutex_lock(&control->machine->lock);
+	if (disks->damage.device)
+		data = json_pack("{s:s, s:s, s:o, s:b}", "device", disks->damage.device,
+				 "node-name", disks->damage.device, "msg",
+				 bd_json_text(disks->damage.text), "fatal", disks->damage.fatal);
+	disks->damage.device = NULL;
+	pthread_mutex_unlock(&control->machine->lock);
+	if (data)
+		control_event(control, "BLOCK_IMAGE_CORRUPTED", data);
+}
+
 static void handle_events(struct control *control)
 {
 	struct machine *m = control->machine;
 	unsigned events = machine_take_events(m);
 
+	tell_damage(control);
 	if (!(events & ~(unsigned)EVENT_WAKE))
 		return;
 	machine_stop(m, STOP_CONTROL);

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "blockdev/include/info.h"
 #include "vkvm/control/control.h"
 
 /* --- sockets ----------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ void monitor_event(struct monitor *monitor, const char *name, json_t *data)
 
 static json_t *failure(const char *class, const char *text)
 {
-	return json_pack("{s:{s:s, s:s}}", "error", "class", class, "desc", text);
+	return json_pack("{s:{s:s, s:o}}", "error", "class", class, "desc", bd_json_text(text));
 }
 
 static json_t *execute(struct monitor *monitor, struct control *control, const char *name,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,12 +14,7 @@
 
 /* --- state at power on ------------------------------------------------------------------- */
 
-/* Those a guest sets and a reset must clear: system calls, memory types, KVM's clock. */
-static const uint32_t kept_msrs[VCPU_NR_MSRS] = {
-	0x174, 0x175, 0x176, 0x1a0, 0x277, 0x2ff, 0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084,
-	0xc0000102, 0x11, 0x12, 0x4b564d00, 0x4b564d01, 0x4b564d02, 0x4b564d03, 0x4b564d04, 0x6e0,
-	0xd90,
-};
+enum { MAX_MSRS = 1024, MSR_TSC = 0x10 };
 
 static bool msr_access(int fd, unsigned long request, struct kvm_msr_entry *entry)
 {
@@ -33,27 +29,47 @@ static bool msr_access(int fd, unsigned long request, struct kvm_msr_entry *entr
 	return done;
 }
 
+/* All registers KVM names: which of them a guest changes is its own affair. */
+static int save_msrs(struct vcpu *cpu)
+{
+	struct vcpu_state *state = &cpu->power_on;
+	struct {
+		uint32_t nr, indices[MAX_MSRS];
+	} list = { .nr = MAX_MSRS };
+
+	if (ioctl(cpu->machine->vm.kvm, KVM_GET_MSR_INDEX_LIST, &list) < 0)
+		return -errno;
+	state->msrs = calloc(list.nr, sizeof(*state->msrs));
+	if (!state->msrs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < list.nr; i++) {
+		struct kvm_msr_entry entry = { .index = list.indices[i] };
+
+		if (!msr_access(cpu->fd, KVM_GET_MSRS, &entry))
+			continue;
+		/* Zero starts the counters of all processors together. */
+		if (entry.index == MSR_TSC)
+			entry.data = 0;
+		state->msrs[state->nr_msrs++] = entry;
+	}
+	return 0;
+}
+
 static int save(struct vcpu *cpu)
 {
 	struct vcpu_state *state = &cpu->power_on;
 	int fd = cpu->fd;
 
-	for (unsigned i = 0; i < VCPU_NR_MSRS; i++) {
-		struct kvm_msr_entry entry = { .index = kept_msrs[i] };
-
-		if (msr_access(fd, KVM_GET_MSRS, &entry))
-			state->msrs[state->nr_msrs++] = entry;
-	}
 	if (ioctl(fd, KVM_GET_REGS, &state->regs) < 0 ||
 	    ioctl(fd, KVM_GET_SREGS, &state->sregs) < 0 ||
-	    ioctl(fd, KVM_GET_FPU, &state->fpu) < 0 ||
+	    ioctl(fd, KVM_GET_XSAVE, &state->xsave) < 0 ||
 	    ioctl(fd, KVM_GET_XCRS, &state->xcrs) < 0 ||
 	    ioctl(fd, KVM_GET_DEBUGREGS, &state->debugregs) < 0 ||
 	    ioctl(fd, KVM_GET_VCPU_EVENTS, &state->events) < 0 ||
 	    ioctl(fd, KVM_GET_LAPIC, &state->lapic) < 0 ||
 	    ioctl(fd, KVM_GET_MP_STATE, &state->mp) < 0)
 		return -errno;
-	return 0;
+	return save_msrs(cpu);
 }
 
 void vcpu_reset(struct vcpu *cpu)
@@ -63,15 +79,18 @@ void vcpu_reset(struct vcpu *cpu)
 
 	/* The local APIC's mode stands in sregs, so they come first. */
 	if (ioctl(fd, KVM_SET_SREGS, &state->sregs) < 0 ||
-	    ioctl(fd, KVM_SET_REGS, &state->regs) < 0 || ioctl(fd, KVM_SET_FPU, &state->fpu) < 0 ||
+	    ioctl(fd, KVM_SET_REGS, &state->regs) < 0 ||
 	    ioctl(fd, KVM_SET_XCRS, &state->xcrs) < 0 ||
-	    ioctl(fd, KVM_SET_DEBUGREGS, &state->debugregs) < 0 ||
-	    ioctl(fd, KVM_SET_VCPU_EVENTS, &state->events) < 0 ||
-	    ioctl(fd, KVM_SET_LAPIC, &state->lapic) < 0 ||
-	    ioctl(fd, KVM_SET_MP_STATE, &state->mp) < 0)
+	    ioctl(fd, KVM_SET_XSAVE, &state->xsave) < 0 ||
+	    ioctl(fd, KVM_SET_DEBUGREGS, &state->debugregs) < 0)
 		report_error("Could not reset processor %u: %s", cpu->idx, strerror(errno));
 	for (unsigned i = 0; i < state->nr_msrs; i++)
 		msr_access(fd, KVM_SET_MSRS, &state->msrs[i]);
+	/* The deadline timer of the guest that ends must not fire in the next one. */
+	if (ioctl(fd, KVM_SET_LAPIC, &state->lapic) < 0 ||
+	    ioctl(fd, KVM_SET_VCPU_EVENTS, &state->events) < 0 ||
+	    ioctl(fd, KVM_SET_MP_STATE, &state->mp) < 0)
+		report_error("Could not reset processor %u: %s", cpu->idx, strerror(errno));
 }
 
 /* --- exits ------------------------------------------------------------------------------- */
@@ -205,6 +224,7 @@ int vcpu_create(struct vcpu *cpu, struct machine *m, unsigned idx, struct bd_err
 
 void vcpu_destroy(struct vcpu *cpu)
 {
+	free(cpu->power_on.msrs);
 	if (cpu->run)
 		munmap(cpu->run, cpu->run_size);
 	if (cpu->fd >= 0)

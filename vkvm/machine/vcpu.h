@@ -5,19 +5,17 @@
 
 #include "vkvm/machine/machine.h"
 
-enum { VCPU_NR_MSRS = 20 };
-
 /* What a reset restores. */
 struct vcpu_state {
 	struct kvm_regs regs;
 	struct kvm_sregs sregs;
-	struct kvm_fpu fpu;
+	struct kvm_xsave xsave;
 	struct kvm_xcrs xcrs;
 	struct kvm_debugregs debugregs;
 	struct kvm_vcpu_events events;
 	struct kvm_lapic_state lapic;
 	struct kvm_mp_state mp;
-	struct kvm_msr_entry msrs[VCPU_NR_MSRS];
+	struct kvm_msr_entry *msrs;  /* heap; all that KVM can save */
 	unsigned nr_msrs;
 };
 

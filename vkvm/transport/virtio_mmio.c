@@ -32,81 +32,38 @@ static void config_irq(struct virtio_irq *irq)
 	raise_irq(irq, VIRTIO_MMIO_INT_CONFIG);
 }
 
-static uint32_t read_register(struct virtio_mmio *slot, uint64_t reg)
+static void reset_irq(struct virtio_irq *irq)
 {
-	struct virtio_device *dev = slot->dev;
-	bool known = slot->queue < dev->nr_queues;
-
-	switch (reg) {
-	case VIRTIO_MMIO_DEVICE_FEATURES: return virtio_features(dev, slot->feature_word);
-	case VIRTIO_MMIO_QUEUE_NUM_MAX: return known ? dev->queues[slot->queue].max_size : 0;
-	case VIRTIO_MMIO_QUEUE_READY: return known && dev->queues[slot->queue].enabled;
-	case VIRTIO_MMIO_INTERRUPT_STATUS: return __atomic_load_n(&slot->isr, __ATOMIC_ACQUIRE);
-	case VIRTIO_MMIO_STATUS: return virtio_status(dev);
-	case VIRTIO_MMIO_CONFIG_GENERATION:
-		return __atomic_load_n(&dev->generation, __ATOMIC_ACQUIRE);
-	default: return 0;
-	}
+	__atomic_store_n(&((struct virtio_mmio *)irq)->isr, 0, __ATOMIC_RELEASE);
 }
 
-static void write_queue(struct virtio_mmio *slot, uint64_t reg, uint32_t value)
-{
-	struct virtqueue *vq = virtio_queue_setup(slot->dev, slot->queue);
-
-	if (!vq)
-		return;
-	switch (reg) {
-	case VIRTIO_MMIO_QUEUE_NUM:
-		if (value <= vq->max_size)
-			vq->size = (uint16_t)value;
-		break;
-	case VIRTIO_MMIO_QUEUE_READY:
-		vq->enabled = value == 1 && !slot->dev->started;
-		break;
-	case VIRTIO_MMIO_QUEUE_DESC_LOW:
-	case VIRTIO_MMIO_QUEUE_DESC_HIGH:
-		virtio_set_half(&vq->desc_gpa, reg & 4, value);
-		break;
-	case VIRTIO_MMIO_QUEUE_AVAIL_LOW:
-	case VIRTIO_MMIO_QUEUE_AVAIL_HIGH:
-		virtio_set_half(&vq->avail_gpa, reg & 4, value);
-		break;
-	case VIRTIO_MMIO_QUEUE_USED_LOW:
-	case VIRTIO_MMIO_QUEUE_USED_HIGH:
-		virtio_set_half(&vq->used_gpa, reg & 4, value);
-		break;
-	}
-}
+static const uint8_t registers[VIRTIO_MMIO_CONFIG] = {
+	[VIRTIO_MMIO_DEVICE_FEATURES] = VIRTIO_REG_FEATURES,
+	[VIRTIO_MMIO_DEVICE_FEATURES_SEL] = VIRTIO_REG_FEATURES_SEL,
+	[VIRTIO_MMIO_DRIVER_FEATURES] = VIRTIO_REG_ACKED,
+	[VIRTIO_MMIO_DRIVER_FEATURES_SEL] = VIRTIO_REG_ACKED_SEL,
+	[VIRTIO_MMIO_QUEUE_SEL] = VIRTIO_REG_QUEUE_SEL,
+	[VIRTIO_MMIO_QUEUE_NUM_MAX] = VIRTIO_REG_QUEUE_MAX,
+	[VIRTIO_MMIO_QUEUE_NUM] = VIRTIO_REG_QUEUE_SIZE,
+	[VIRTIO_MMIO_QUEUE_READY] = VIRTIO_REG_QUEUE_ENABLE,
+	[VIRTIO_MMIO_STATUS] = VIRTIO_REG_STATUS,
+	[VIRTIO_MMIO_QUEUE_DESC_LOW] = VIRTIO_REG_DESC,
+	[VIRTIO_MMIO_QUEUE_DESC_HIGH] = VIRTIO_REG_DESC_HIGH,
+	[VIRTIO_MMIO_QUEUE_AVAIL_LOW] = VIRTIO_REG_AVAIL,
+	[VIRTIO_MMIO_QUEUE_AVAIL_HIGH] = VIRTIO_REG_AVAIL_HIGH,
+	[VIRTIO_MMIO_QUEUE_USED_LOW] = VIRTIO_REG_USED,
+	[VIRTIO_MMIO_QUEUE_USED_HIGH] = VIRTIO_REG_USED_HIGH,
+	[VIRTIO_MMIO_CONFIG_GENERATION] = VIRTIO_REG_GENERATION,
+};
 
 static void write_register(struct virtio_mmio *slot, uint64_t reg, uint32_t value)
 {
-	switch (reg) {
-	case VIRTIO_MMIO_DEVICE_FEATURES_SEL:
-		slot->feature_word = value;
-		break;
-	case VIRTIO_MMIO_DRIVER_FEATURES_SEL:
-		slot->acked_word = value;
-		break;
-	case VIRTIO_MMIO_DRIVER_FEATURES:
-		virtio_ack(slot->dev, slot->acked_word, value);
-		break;
-	case VIRTIO_MMIO_QUEUE_SEL:
-		slot->queue = value;
-		break;
-	case VIRTIO_MMIO_QUEUE_NOTIFY:
+	if (reg == VIRTIO_MMIO_QUEUE_NOTIFY)
 		virtio_doorbell(slot->dev, value);
-		break;
-	case VIRTIO_MMIO_INTERRUPT_ACK:
+	else if (reg == VIRTIO_MMIO_INTERRUPT_ACK)
 		__atomic_fetch_and(&slot->isr, ~value, __ATOMIC_ACQ_REL);
-		break;
-	case VIRTIO_MMIO_STATUS:
-		virtio_set_status(slot->dev, (uint8_t)value);
-		if (!(uint8_t)value)
-			__atomic_store_n(&slot->isr, 0, __ATOMIC_RELEASE);
-		break;
-	default:
-		write_queue(slot, reg, value);
-	}
+	else
+		virtio_write_reg(slot->dev, registers[reg], value);
 }
 
 static void access_registers(void *device, struct bus_access *access)
@@ -123,7 +80,7 @@ static void access_registers(void *device, struct bus_access *access)
 		access->value = 0;
 		virtio_read_config(slot->dev, off, &access->value, access->len);
 	} else if (access->write) {
-		if (slot->dev && access->len == 4)
+		if (slot->dev && access->len == 4 && access->off < VIRTIO_MMIO_CONFIG)
 			write_register(slot, access->off, (uint32_t)access->value);
 	} else if (access->off == VIRTIO_MMIO_MAGIC_VALUE) {
 		access->value = MAGIC;
@@ -133,17 +90,17 @@ static void access_registers(void *device, struct bus_access *access)
 		access->value = slot->dev ? slot->dev->kind->id : 0; /* 0: nothing here */
 	} else if (access->off == VIRTIO_MMIO_VENDOR_ID) {
 		access->value = VENDOR;
+	} else if (access->off == VIRTIO_MMIO_INTERRUPT_STATUS) {
+		access->value = __atomic_load_n(&slot->isr, __ATOMIC_ACQUIRE);
 	} else {
-		access->value = slot->dev ? read_register(slot, access->off) : 0;
+		access->value = slot->dev && access->off < VIRTIO_MMIO_CONFIG ?
+				virtio_read_reg(slot->dev, registers[access->off]) : 0;
 	}
 }
 
 static void reset(void *arg)
 {
-	struct virtio_mmio *slot = arg;
-
-	virtio_reset(slot->dev);
-	slot->isr = 0;
+	virtio_reset(((struct virtio_mmio *)arg)->dev);
 }
 
 void virtio_mmio_init(struct virtio_mmio slots[VIRTIO_MMIO_SLOTS], struct machine *m)
@@ -163,7 +120,7 @@ int virtio_mmio_add(struct virtio_mmio slots[VIRTIO_MMIO_SLOTS], struct machine 
 		i++;
 	if (i == VIRTIO_MMIO_SLOTS)
 		return -ENOSPC;
-	slots[i] = (struct virtio_mmio){ .irq = { queue_irq, config_irq }, .dev = dev };
+	slots[i] = (struct virtio_mmio){ .irq = { queue_irq, config_irq, reset_irq }, .dev = dev };
 	slots[i].irq_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (slots[i].irq_fd < 0 || vm_irqfd(&m->vm, irqs[i], slots[i].irq_fd) < 0)
 		return -ENOSPC;

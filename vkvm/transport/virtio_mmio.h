@@ -14,7 +14,6 @@ struct virtio_mmio {
 	struct virtio_irq irq;       /* first member */
 	struct virtio_device *dev;   /* NULL: an empty place */
 	uint32_t isr;                /* atomic */
-	uint32_t feature_word, acked_word, queue; /* selected */
 	int irq_fd;
 };
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "vkvm/report.h"
-#include "vkvm/transport/virtio_pci_regs.h"
 
 enum { VENDOR = 0x1af4, FIRST_DEVICE = 0x1040, CLASS_SCSI = 0x010000, CLASS_OTHER = 0xff0000 };
 enum { REGISTERS, MESSAGES }; /* the two windows */
@@ -37,6 +36,16 @@ static void config_irq(struct virtio_irq *irq)
 	struct virtio_pci *vp = (struct virtio_pci *)irq;
 
 	raise_vector(vp, &vp->config_vector, 2);
+}
+
+static void reset_irq(struct virtio_irq *irq)
+{
+	struct virtio_pci *vp = (struct virtio_pci *)irq;
+
+	__atomic_store_n(&vp->isr, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&vp->config_vector, VIRTIO_MSI_NO_VECTOR, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++)
+		__atomic_store_n(&vp->queue_vectors[i], VIRTIO_MSI_NO_VECTOR, __ATOMIC_RELEASE);
 }
 
 /* --- windows ----------------------------------------------------------------------------- */
@@ -143,22 +152,11 @@ static void add_cap(struct virtio_pci *vp, uint8_t type, uint32_t off, uint32_t 
 	memset(vp->pci.writable + at + offsetof(struct virtio_pci_cap, offset), 0xff, 12);
 }
 
-void virtio_pci_reset_vectors(struct virtio_pci *vp)
-{
-	__atomic_store_n(&vp->isr, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&vp->config_vector, VIRTIO_MSI_NO_VECTOR, __ATOMIC_RELEASE);
-	for (unsigned i = 0; i < VIRTIO_MAX_QUEUES; i++)
-		__atomic_store_n(&vp->queue_vectors[i], VIRTIO_MSI_NO_VECTOR, __ATOMIC_RELEASE);
-	vp->feature_word = vp->acked_word = 0;
-	vp->queue = 0;
-}
-
 static void reset(void *arg)
 {
 	struct virtio_pci *vp = arg;
 
 	virtio_reset(vp->dev);
-	virtio_pci_reset_vectors(vp);
 	msix_reset(&vp->msix);
 }
 
@@ -168,7 +166,7 @@ int virtio_pci_init(struct virtio_pci *vp, struct pci_bus *bus, struct virtio_de
 	int ret;
 
 	*vp = (struct virtio_pci){
-		.irq = { queue_irq, config_irq }, .dev = dev, .machine = bus->machine,
+		.irq = { queue_irq, config_irq, reset_irq }, .dev = dev, .machine = bus->machine,
 	};
 	dev->irq = &vp->irq;
 	vp->pci.name = dev->name;
@@ -186,7 +184,7 @@ int virtio_pci_init(struct virtio_pci *vp, struct pci_bus *bus, struct virtio_de
 	ret = msix_init(&vp->msix, vp->machine, &vp->pci, dev->nr_queues + 1, MESSAGES);
 	if (ret < 0)
 		return ret;
-	virtio_pci_reset_vectors(vp);
+	reset_irq(&vp->irq);
 	vp->pci.read = config_read;
 	vp->pci.written = config_written;
 	vp->slot = pci_add(bus, &vp->pci);

@@ -82,7 +82,10 @@ void virtio_reset(struct virtio_device *dev)
 {
 	dev->thread->call(dev->thread, stop, dev);
 	dev->acked = 0;
+	dev->features_sel = dev->acked_sel = dev->queue_sel = 0;
 	__atomic_store_n(&dev->status, 0, __ATOMIC_RELEASE);
+	if (dev->irq->reset)
+		dev->irq->reset(dev->irq);
 }
 
 void virtio_set_status(struct virtio_device *dev, uint8_t status)
@@ -108,29 +111,12 @@ void virtio_set_status(struct virtio_device *dev, uint8_t status)
 		dev->thread->call(dev->thread, start, dev);
 }
 
-uint32_t virtio_features(const struct virtio_device *dev, uint32_t word)
-{
-	return word < 2 ? (uint32_t)(dev->offered >> 32 * word) : 0;
-}
-
-uint32_t virtio_acked(const struct virtio_device *dev, uint32_t word)
-{
-	return word < 2 ? (uint32_t)(dev->acked >> 32 * word) : 0;
-}
-
 void virtio_ack(struct virtio_device *dev, uint32_t word, uint32_t bits)
 {
 	if (word >= 2 || (virtio_status(dev) & VIRTIO_CONFIG_S_FEATURES_OK))
 		return;
 	dev->acked &= ~(0xffffffffull << 32 * word);
 	dev->acked |= (uint64_t)bits << 32 * word;
-}
-
-struct virtqueue *virtio_queue_setup(struct virtio_device *dev, unsigned queue)
-{
-	if (queue >= dev->nr_queues || dev->queues[queue].enabled)
-		return NULL;
-	return &dev->queues[queue];
 }
 
 void virtio_doorbell(const struct virtio_device *dev, unsigned queue)
@@ -144,12 +130,83 @@ int virtio_kick_fd(const struct virtio_device *dev, unsigned queue)
 	return bd_notifier_fd(dev->kicks[queue].notifier);
 }
 
-void virtio_set_half(uint64_t *address, bool high, uint64_t value)
+/* --- registers --------------------------------------------------------------------------- */
+
+static uint32_t word_of(uint64_t bits, uint32_t word)
 {
-	if (high)
-		*address = (*address & 0xffffffff) | value << 32;
-	else
-		*address = (*address & ~0xffffffffull) | (value & 0xffffffff);
+	return word < 2 ? (uint32_t)(bits >> 32 * word) : 0;
+}
+
+/* The queue the driver has selected; NULL: there is no such one. */
+static struct virtqueue *selected(const struct virtio_device *dev)
+{
+	return dev->queue_sel < dev->nr_queues ?
+	       (struct virtqueue *)&dev->queues[dev->queue_sel] : NULL;
+}
+
+static uint64_t *address_of(struct virtqueue *vq, enum virtio_reg reg)
+{
+	return reg < VIRTIO_REG_AVAIL ? &vq->desc_gpa :
+	       reg < VIRTIO_REG_USED ? &vq->avail_gpa : &vq->used_gpa;
+}
+
+uint32_t virtio_read_reg(const struct virtio_device *dev, enum virtio_reg reg)
+{
+	struct virtqueue *vq = selected(dev);
+
+	switch (reg) {
+	case VIRTIO_REG_FEATURES_SEL: return dev->features_sel;
+	case VIRTIO_REG_FEATURES: return word_of(dev->offered, dev->features_sel);
+	case VIRTIO_REG_ACKED_SEL: return dev->acked_sel;
+	case VIRTIO_REG_ACKED: return word_of(dev->acked, dev->acked_sel);
+	case VIRTIO_REG_STATUS: return virtio_status(dev);
+	case VIRTIO_REG_GENERATION: return __atomic_load_n(&dev->generation, __ATOMIC_ACQUIRE);
+	case VIRTIO_REG_NR_QUEUES: return dev->nr_queues;
+	case VIRTIO_REG_QUEUE_SEL: return dev->queue_sel;
+	default: break;
+	}
+	if (reg == VIRTIO_REG_NONE || !vq)
+		return 0;
+	switch (reg) {
+	case VIRTIO_REG_QUEUE_MAX: return vq->max_size;
+	case VIRTIO_REG_QUEUE_SIZE: return vq->size;
+	case VIRTIO_REG_QUEUE_ENABLE: return vq->enabled;
+	default: return word_of(*address_of(vq, reg), (reg - VIRTIO_REG_DESC) & 1);
+	}
+}
+
+/* A queue is set up before it is enabled, and enabled before the driver says that it is ready. */
+static void write_queue(struct virtio_device *dev, enum virtio_reg reg, uint32_t value)
+{
+	struct virtqueue *vq = selected(dev);
+	uint64_t *address;
+
+	if (!vq || vq->enabled)
+		return;
+	if (reg == VIRTIO_REG_QUEUE_SIZE) {
+		if (value <= vq->max_size)
+			vq->size = (uint16_t)value;
+	} else if (reg == VIRTIO_REG_QUEUE_ENABLE) {
+		vq->enabled = value == 1 && !dev->started;
+	} else if (reg >= VIRTIO_REG_DESC) {
+		address = address_of(vq, reg);
+		if ((reg - VIRTIO_REG_DESC) & 1)
+			*address = (*address & 0xffffffff) | (uint64_t)value << 32;
+		else
+			*address = (*address & ~0xffffffffull) | value;
+	}
+}
+
+void virtio_write_reg(struct virtio_device *dev, enum virtio_reg reg, uint32_t value)
+{
+	switch (reg) {
+	case VIRTIO_REG_FEATURES_SEL: dev->features_sel = value; break;
+	case VIRTIO_REG_ACKED_SEL: dev->acked_sel = value; break;
+	case VIRTIO_REG_ACKED: virtio_ack(dev, dev->acked_sel, value); break;
+	case VIRTIO_REG_STATUS: virtio_set_status(dev, (uint8_t)value); break;
+	case VIRTIO_REG_QUEUE_SEL: dev->queue_sel = value; break;
+	default: write_queue(dev, reg, value);
+	}
 }
 
 void virtio_read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len)

@@ -41,6 +41,19 @@ struct virtio_thread {
 struct virtio_irq {
 	void (*queue)(struct virtio_irq *irq, unsigned queue);
 	void (*config)(struct virtio_irq *irq);
+	/* The device was reset: so are the transport's registers.  May be NULL. */
+	void (*reset)(struct virtio_irq *irq);
+};
+
+/* The driver's registers, which each transport has at addresses of its own. */
+enum virtio_reg {
+	VIRTIO_REG_NONE,
+	VIRTIO_REG_FEATURES_SEL, VIRTIO_REG_FEATURES, VIRTIO_REG_ACKED_SEL, VIRTIO_REG_ACKED,
+	VIRTIO_REG_STATUS, VIRTIO_REG_GENERATION, VIRTIO_REG_NR_QUEUES,
+	/* of the queue that is selected */
+	VIRTIO_REG_QUEUE_SEL, VIRTIO_REG_QUEUE_MAX, VIRTIO_REG_QUEUE_SIZE, VIRTIO_REG_QUEUE_ENABLE,
+	VIRTIO_REG_DESC, VIRTIO_REG_DESC_HIGH, VIRTIO_REG_AVAIL, VIRTIO_REG_AVAIL_HIGH,
+	VIRTIO_REG_USED, VIRTIO_REG_USED_HIGH,
 };
 
 struct virtio_device {
@@ -50,6 +63,7 @@ struct virtio_device {
 	uint8_t status;              /* VIRTIO_CONFIG_S_*; atomic */
 	uint32_t generation;         /* of the configuration; atomic */
 	bool started;
+	uint32_t features_sel, acked_sel, queue_sel; /* what the driver has selected */
 	unsigned nr_queues;
 	struct virtqueue queues[VIRTIO_MAX_QUEUES];
 	struct virtio_irq *irq;      /* the transport's */
@@ -81,19 +95,15 @@ uint8_t virtio_status(const struct virtio_device *dev);
 void virtio_set_status(struct virtio_device *dev, uint8_t status);
 /* Reset, as by a write of 0. */
 void virtio_reset(struct virtio_device *dev);
-/* Word 0 or 1 of the features; others read as 0. */
-uint32_t virtio_features(const struct virtio_device *dev, uint32_t word);
-uint32_t virtio_acked(const struct virtio_device *dev, uint32_t word);
+/* An access to a register.  What is not there reads as 0 and is not written. */
+uint32_t virtio_read_reg(const struct virtio_device *dev, enum virtio_reg reg);
+void virtio_write_reg(struct virtio_device *dev, enum virtio_reg reg, uint32_t value);
 /* Ignored once FEATURES_OK is set. */
 void virtio_ack(struct virtio_device *dev, uint32_t word, uint32_t bits);
-/* The driver's settings of one queue, NULL: no such queue, or it is enabled already. */
-struct virtqueue *virtio_queue_setup(struct virtio_device *dev, unsigned queue);
 /* A doorbell that reached a register instead of the eventfd. */
 void virtio_doorbell(const struct virtio_device *dev, unsigned queue);
 /* The eventfd of a queue's doorbell. */
 int virtio_kick_fd(const struct virtio_device *dev, unsigned queue);
-/* Set the lower or the higher half of an address. */
-void virtio_set_half(uint64_t *address, bool high, uint64_t value);
 /* Any access to the configuration space; what lies outside reads as 0 and is not written. */
 void virtio_read_config(struct virtio_device *dev, unsigned off, void *buf, unsigned len);
 void virtio_write_config(struct virtio_device *dev, unsigned off, const void *buf, unsigned len);

@@ -18,6 +18,7 @@
 enum {
 	DISK_MAX = 4 << 20, DISK_START = 2 << 20, IO_MAX = 150 << 10,
 	SNAPSHOTS = 4, BITMAPS = 2, GRANULE = 4096, GRANULES = DISK_MAX / GRANULE,
+	MACHINE_MAX = 200 << 10,
 };
 
 /* What the image is created with; the backing file has 1 MiB of data. */
@@ -40,6 +41,8 @@ static const struct set {
 struct state {
 	uint8_t bytes[DISK_MAX];
 	uint64_t size;
+	uint8_t machine[MACHINE_MAX];   /* its state */
+	bool unknown;                   /* the machine's state is */
 	char name[16];                  /* snapshots: empty if unused */
 };
 
@@ -244,6 +247,35 @@ static void do_read(void)
 		fail("%" PRIu64 " bytes at %" PRIu64 " are others", len, off);
 }
 
+/* Bytes of the state of a machine, which snapshots take along; like the disk's, they stay. */
+static void do_machine(void)
+{
+	uint64_t off = draw(MACHINE_MAX / 512) * 512, len = (1 + draw(100)) * 512;
+	int ret;
+
+	if (disk.unknown) {
+		off = 0;
+		len = MACHINE_MAX;
+	}
+	len = off + len > MACHINE_MAX ? MACHINE_MAX - off : len;
+	if (disk.unknown || draw(2)) {
+		memset(disk.machine + off, (int)(1 + draw(255)), len);
+		ret = bd_vmstate_write(node, off, disk.machine + off, len);
+		if (ret == -ENOTSUP)
+			memset(disk.machine + off, 0, len);
+		else if (ret < 0)
+			fail("machine's state: %s", strerror(-ret));
+		else
+			disk.unknown = false;
+		return;
+	}
+	ret = bd_vmstate_read(node, off, buf, len);
+	if (ret < 0 && ret != -ENOTSUP)
+		fail("cannot read the machine's state: %s", strerror(-ret));
+	if (ret == 0 && memcmp(buf, disk.machine + off, len))
+		fail("the machine's state has changed");
+}
+
 /* Make, go back to, or drop the snapshot of one place. */
 static void do_snapshot(void)
 {
@@ -274,7 +306,9 @@ static void do_snapshot(void)
 		if (ret < 0)
 			return;
 		disk.size = place->size;
+		disk.unknown = place->unknown;
 		memcpy(disk.bytes, place->bytes, DISK_MAX);
+		memcpy(disk.machine, place->machine, MACHINE_MAX);
 		for (unsigned i = 0; i < BITMAPS; i++) {
 			bitmaps[i].unsure = true;
 			memset(bitmaps[i].must, 0, GRANULES);
@@ -290,6 +324,7 @@ static void do_resize(void)
 	if (bd_resize(node, size, "off", true, NULL) < 0)
 		return;
 	disk.size = size;
+	disk.unknown |= size != old;    /* its place is another one */
 	if (size > old)
 		memset(disk.bytes + old, 0, size - old);
 	for (unsigned i = 0; i < BITMAPS; i++) {
@@ -302,6 +337,7 @@ static void do_resize(void)
 static void do_bitmap(void)
 {
 	struct bits *bits = &bitmaps[draw(BITMAPS)];
+	const struct bits *other = &bitmaps[draw(BITMAPS)];
 	struct bd_error err = { 0 };
 
 	if (!bd_can_bitmaps(node))
@@ -312,10 +348,18 @@ static void do_bitmap(void)
 		bits->used = true;
 		if (bd_bitmap_add(node, bits->name, GRANULE, true, &err) < 0)
 			fail("bitmap: %s", err.msg);
-	} else if (draw(2)) {
+	} else if (draw(3) == 0) {
 		if (bd_bitmap_remove(node, bits->name, &err) < 0)
 			fail("bitmap: %s", err.msg);
 		bits->used = false;
+	} else if (other->used && other != bits && draw(2)) {
+		if (bd_bitmap_merge(node, bits->name, node, other->name, &err) < 0)
+			fail("merge: %s", err.msg);
+		for (unsigned g = 0; g < GRANULES; g++) {
+			bits->must[g] |= other->must[g];
+			bits->may[g] |= other->may[g];
+		}
+		bits->unsure |= other->unsure;
 	} else {
 		if (bd_bitmap_clear(node, bits->name, &err) < 0)
 			fail("bitmap: %s", err.msg);
@@ -339,8 +383,10 @@ static void do_step(void)
 		(set->compressed ? do_compressed : do_write)();
 	else if (what < 180)
 		do_read();
-	else if (what < 186)
+	else if (what < 185)
 		do_snapshot();
+	else if (what < 187)
+		do_machine();
 	else if (what < 190)
 		do_bitmap();
 	else if (what < 193)

@@ -8,11 +8,12 @@ SECTOR = 512
 
 
 class Entry:
-    __slots__ = ("kind", "flags", "off", "len", "covers", "data")
+    __slots__ = ("kind", "flags", "off", "len", "covers", "data", "at")
 
-    def __init__(self, fields, data):
+    def __init__(self, fields, data, at):
         self.kind, self.flags, self.off, self.len, self.covers = fields
         self.data = data
+        self.at = at            # bytes of the log before it
 
     def apply(self, file, torn=None):
         """Change the bytearray @file; @torn: only that many bytes reach the disk."""
@@ -37,13 +38,13 @@ def read_log(path):
         raise RuntimeError("%s is no record" % path)
     entries, at = [], 8
     while at + ENTRY.size <= len(raw):
-        fields = ENTRY.unpack_from(raw, at)
+        fields, start = ENTRY.unpack_from(raw, at), at
         at += ENTRY.size
         data = b""
         if fields[0] == WRITE:
             data = raw[at:at + fields[3]]
             at += fields[3]
-        entries.append(Entry(fields, data))
+        entries.append(Entry(fields, data, start))
     return entries
 
 

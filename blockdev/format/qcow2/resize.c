@@ -281,9 +281,9 @@ static int shrink_disk(struct bd_node *node, uint64_t size, struct bd_error *err
 {
 	struct qcow2 *q = qcow2_of(node);
 	uint64_t first = round_up(size, q->cluster_size);
-	int ret = 0;
+	int ret = drop_state(node);
 
-	if (first < node->size)
+	if (ret == 0 && first < node->size)
 		ret = cut(node, first);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Failed to discard cropped clusters");

@@ -234,9 +234,8 @@ static void end(struct qcow2 *q)
 		metacache_fail(q->l2_cache, a->err);
 		metacache_fail(q->refcount_cache, a->err);
 		again = false;
-		a->err = 0; /* the next round tries again */
 	}
-	a->err = 0;
+	a->err = 0; /* the next round tries again */
 	a->step = ROUND_IDLE;
 	open_gate(q);
 	bd_queue_wake_all(q->node->queue, &a->table_gate, 0);

@@ -230,9 +230,7 @@ static int check_opened(struct convert *convert)
 		return 1;
 	if (!convert->values->no_create || size >= convert->total)
 		return 0;
-	report_error("output file is smaller than input file\n"
-		     "The output has room for %" PRIu64 " bytes, the input has %" PRIu64 ".",
-		     size, convert->total);
+	report_error("output file is smaller than input file");
 	return 1;
 }
 

@@ -121,6 +121,9 @@ bool image_asks_help(const char *options)
 		if ((len == 4 && !strncmp(options, "help", 4)) ||
 		    (len == 1 && options[0] == '?'))
 			return true;
+		/* A doubled comma is part of a value. */
+		while (options[len] && options[len + 1] == ',')
+			len += 2 + strcspn(options + len + 2, ",");
 		options = options[len] ? options + len + 1 : NULL;
 	}
 	return false;

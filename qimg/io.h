@@ -18,6 +18,7 @@ struct io_open {
 	bool image_opts;
 	unsigned flags;            /* BD_O_* */
 	bool copy_on_read, snapshot;
+	bool again;                /* reopened: errors do not name the image */
 };
 
 struct io_state {
@@ -53,6 +54,16 @@ void io_usage(const struct io_command *command);
 /* getopt over a command's words; on an unknown option the usage is printed and '?' returned. */
 int io_getopt(const struct io_command *command, int argc, char **argv, const char *letters);
 void io_getopt_start(void);
+
+/* io_cmd_file.c: a cache mode by its name; prints what is wrong. */
+int io_cache_mode(const char *mode, unsigned *flags);
+/* -o may be given several times: joined by commas. */
+int io_join_options(char **options, const char *more);
+/* io_reopen.c: the command */
+int io_run_reopen(struct io_state *io, int argc, char **argv);
+
+/* io_cor.c: if the image was opened with -C, copy what is about to be read from below into it. */
+int io_keep_read(struct io_state *io, uint64_t off, uint64_t len);
 
 /* io_input.c: run commands from standard input until its end or "quit". */
 void io_run_input(struct io_state *io);

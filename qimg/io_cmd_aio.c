@@ -188,6 +188,12 @@ static int start(struct io_state *io, const char *name, int argc, char **argv, b
 		aio_free(aio);
 		return 0;
 	}
+	ret = reading ? io_keep_read(io, aio->off, aio->len) : 0;
+	if (ret < 0) {
+		printf("readv failed: %s\n", strerror(-ret));
+		aio_free(aio);
+		return 0;
+	}
 	submit(aio, zero);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "qimg/io.h"
 #include "qimg/report.h"
 
-static int cache(const char *mode, unsigned *flags)
+int io_cache_mode(const char *mode, unsigned *flags)
 {
 	if (bd_cache_mode(mode, flags) == 0)
 		return 0;
@@ -31,8 +31,7 @@ static int discard_mode(const char *mode, unsigned *flags)
 	return 0;
 }
 
-/* -o may be given several times: joined by commas. */
-static int join(char **options, const char *more)
+int io_join_options(char **options, const char *more)
 {
 	char *joined;
 
@@ -47,14 +46,14 @@ static int open_letter(int letter, struct io_open *how, char **options)
 {
 	switch (letter) {
 	case 's': how->snapshot = true; return 0;
-	case 'n': return cache("none", &how->flags);
+	case 'n': return io_cache_mode("none", &how->flags);
 	case 'C': how->copy_on_read = true; return 0;
 	case 'r': how->flags &= ~(unsigned)BD_O_RDWR; return 0;
-	case 'k': return 0;
+	case 'k': how->flags |= BD_O_NATIVE_AIO; return 0;
 	case 'U': how->flags |= BD_O_FORCE_SHARE; return 0;
-	case 't': return cache(optarg, &how->flags);
+	case 't': return io_cache_mode(optarg, &how->flags);
 	case 'd': return discard_mode(optarg, &how->flags);
-	case 'o': return join(options, optarg);
+	case 'o': return io_join_options(options, optarg);
 	default: return -EINVAL;
 	}
 }
@@ -87,67 +86,6 @@ static int run_close(struct io_state *io, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	return io_close_image(io);
-}
-
-static int reopen_letters(int argc, char **argv, struct io_open *how, char **options)
-{
-	bool changed = false;
-	int letter;
-
-	while ((letter = io_getopt(io_find("reopen"), argc, argv, "c:o:rw")) != -1) {
-		switch (letter) {
-		case 'c':
-			if (cache(optarg, &how->flags) < 0)
-				return -EINVAL;
-			break;
-		case 'o':
-			if (join(options, optarg) < 0)
-				return -ENOMEM;
-			break;
-		case 'r':
-		case 'w':
-			if (changed) {
-				report_error("Only one -r/-w option may be given");
-				return -EINVAL;
-			}
-			changed = true;
-			how->flags &= ~(unsigned)BD_O_RDWR;
-			how->flags |= letter == 'w' ? BD_O_RDWR : 0;
-			break;
-		default:
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-/* Closed and opened again with other options; if that fails, as it was. */
-static int run_reopen(struct io_state *io, int argc, char **argv)
-{
-	struct io_open how = io->how, old = io->how;
-	char *options = NULL, *all = io->options ? strdup(io->options) : NULL;
-	char *name = io->name ? strdup(io->name) : NULL;
-	char *before = io->options ? strdup(io->options) : NULL;
-	int ret = reopen_letters(argc, argv, &how, &options);
-
-	if (ret == 0 && optind != argc) {
-		io_usage(io_find("reopen"));
-		ret = -EINVAL;
-	}
-	if (ret == 0 && options)
-		ret = join(&all, options);
-	if (ret == 0) {
-		ret = io_close_image(io);
-		if (ret == 0)
-			ret = io_open_image(io, name, all, &how);
-		if (ret < 0)
-			io_open_image(io, name, before, &old);
-	}
-	free(options);
-	free(all);
-	free(name);
-	free(before);
-	return ret;
 }
 
 static int run_length(struct io_state *io, int argc, char **argv)
@@ -331,7 +269,7 @@ const struct io_command io_file_commands[] = {
 	 "-r read-only, -s temporary overlay, -C copy on read, -n no host cache, -k native aio,\n"
 	 " -U force share, -t cache mode, -d discard mode, -o options"},
 	{"close", "c", run_close, 0, 0, true, false, NULL, "close the current open file", NULL},
-	{"reopen", NULL, run_reopen, 0, -1, true, false, "[(-r|-w)] [-c cache] [-o options]",
+	{"reopen", NULL, io_run_reopen, 0, -1, true, false, "[(-r|-w)] [-c cache] [-o options]",
 	 "reopens an image with new options",
 	 "-r read-only, -w writable, -c cache mode, -o options"},
 	{"length", "l", run_length, 0, 0, true, false, NULL, "gets the length of the current file",

@@ -115,9 +115,10 @@ static int run_quit(struct io_state *io, int argc, char **argv)
 	return 0;
 }
 
-static void help_line(const struct io_command *command)
+/* @name: the command's, or a short form of it. */
+static void help_line(const struct io_command *command, const char *name)
 {
-	printf("%s", command->name);
+	printf("%s", name);
 	if (command->args)
 		printf(" %s", command->args);
 	printf(" -- %s\n", command->summary);
@@ -133,13 +134,13 @@ static int run_help(struct io_state *io, int argc, char **argv)
 		return -EINVAL;
 	}
 	if (command) {
-		help_line(command);
+		help_line(command, argv[1]);
 		if (command->help)
 			printf("\n %s\n\n", command->help);
 		return 0;
 	}
 	while ((command = io_next(command)))
-		help_line(command);
+		help_line(command, command->name);
 	printf("\nUse 'help commandname' for extended help.\n");
 	return 0;
 }

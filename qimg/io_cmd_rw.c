@@ -193,6 +193,8 @@ static int run_read(struct io_state *io, int argc, char **argv)
 	if (rw.vmstate)
 		ret = read_state(io, &rw, buf);
 	else
+		ret = io_keep_read(io, (uint64_t)rw.off, (uint64_t)rw.len);
+	if (ret >= 0 && !rw.vmstate)
 		ret = await(io, bd_read, rw.off, (uint64_t)rw.len, &iov, 1, 0);
 	if (ret < 0) {
 		printf("read failed: %s\n", strerror(-ret));
@@ -326,8 +328,10 @@ static int run_vector(struct io_state *io, int argc, char **argv, bool reading)
 	for (int i = 0; i < nr; at += iov[i++].iov_len)
 		iov[i].iov_base = at;
 	start = io_now();
-	ret = await(io, reading ? bd_read : bd_write, rw.off, (uint64_t)total, iov, nr,
-		    rw.fua ? BD_REQ_FUA : 0);
+	ret = reading ? io_keep_read(io, (uint64_t)rw.off, (uint64_t)total) : 0;
+	if (ret == 0)
+		ret = await(io, reading ? bd_read : bd_write, rw.off, (uint64_t)total, iov, nr,
+			    rw.fua ? BD_REQ_FUA : 0);
 	if (ret < 0)
 		printf("%s failed: %s\n", name, strerror(-ret));
 	if (ret == 0 && reading && rw.has_pattern &&

@@ -190,13 +190,25 @@ static int flush(struct writer *w)
 	return append(w, text, false);
 }
 
+/* New raw files have a first block of zeros. */
+static bool few_zeros(struct bd_node *node, const struct bd_extent *ext)
+{
+	static const uint8_t zeros[4096];
+	uint8_t buf[sizeof(zeros)];
+
+	return ext->len <= sizeof(buf) &&
+	       bd_pread(node, ext->guest_off, buf, (size_t)ext->len) == 0 &&
+	       !memcmp(buf, zeros, (size_t)ext->len);
+}
+
 static int check_zero(struct bd_node *node)
 {
 	struct bd_extent ext;
 
 	for (uint64_t off = 0; off < bd_size(node); off = ext.guest_off + ext.len) {
 		if (bd_map(node, off, bd_size(node) - off, &ext, 1) == 1 &&
-		    (ext.kind <= BD_ZERO || ext.flags & BD_EXTENT_SPARSE))
+		    (ext.kind <= BD_ZERO || ext.flags & BD_EXTENT_SPARSE ||
+		     few_zeros(node, &ext)))
 			continue;
 		report_error("A journal needs an image that reads as zeros");
 		return 1;

@@ -35,6 +35,26 @@ static int fill(struct bd_opts *opts, const char *name, const char *options,
 	return ret;
 }
 
+/* "driver=copy-on-read,file.X": the image is X, and what is read is kept in it. */
+static int take_filter(struct bd_opts **opts, struct io_open *how, struct bd_error *err)
+{
+	const char *driver = bd_opts_get(*opts, "driver");
+	struct bd_opts *below;
+
+	if (driver && !strcmp(driver, "copy-on-read")) {
+		below = bd_opts_new();
+		if (!below)
+			return -ENOMEM;
+		bd_opts_take_prefix(*opts, "file.", below);
+		bd_opts_free(*opts);
+		*opts = below;
+		how->copy_on_read = true;
+	} else if (how->copy_on_read && !(how->flags & BD_O_RDWR)) {
+		return bd_fail(err, -EINVAL, "Can't use copy-on-read on read-only device");
+	}
+	return 0;
+}
+
 int io_open_image(struct io_state *io, const char *name, const char *options,
 		  const struct io_open *how)
 {
@@ -44,6 +64,8 @@ int io_open_image(struct io_state *io, const char *name, const char *options,
 	int ret = opts ? fill(opts, name, options, how, &err) : -ENOMEM;
 
 	io->how = *how;
+	if (ret == 0)
+		ret = take_filter(&opts, &io->how, &err);
 	if (ret == 0 && how->snapshot && name) {
 		ret = make_overlay(io, name, &err);
 		args.format = "qcow2";
@@ -56,8 +78,11 @@ int io_open_image(struct io_state *io, const char *name, const char *options,
 	if (ret < 0) {
 		if (how->image_opts)
 			name = NULL;
-		report_failure(&err, "can't open%s%s: ", name ? " device " : "",
-			       name ? name : "");
+		if (how->again)
+			report_failure(&err, "%s", "");
+		else
+			report_failure(&err, "can't open%s%s: ", name ? " device " : "",
+				       name ? name : "");
 		return ret;
 	}
 	free(io->name);

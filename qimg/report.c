@@ -84,6 +84,7 @@ void report_out_line(const char *text, void *user)
 {
 	(void)user;
 	printf("%s\n", text);
+	fflush(stdout); /* what is about to be done comes before errors of doing it */
 }
 
 static uint64_t now_ns(void)

@@ -27,6 +27,11 @@ int bd_debug_resume(struct bd_node *node, const char *tag)
 	return file->ops->resume ? file->ops->resume(file, tag) : -ENOTSUP;
 }
 
+void bd_debug_event(struct bd_node *node, const char *event)
+{
+	io_event(node->file, event);
+}
+
 bool bd_debug_is_suspended(struct bd_node *node, const char *tag)
 {
 	struct io_file *file = node->file;

@@ -11,6 +11,8 @@ int bd_debug_break(struct bd_node *node, const char *event, const char *tag);
 int bd_debug_remove_break(struct bd_node *node, const char *tag);
 /* Let the request suspended at @tag go on.  -ENOTSUP, -ENOENT. */
 int bd_debug_resume(struct bd_node *node, const char *tag);
+/* Name an event before the requests it is about; nothing happens without blkdebug. */
+void bd_debug_event(struct bd_node *node, const char *event);
 /* Is a request suspended at @tag? */
 bool bd_debug_is_suspended(struct bd_node *node, const char *tag);
 

@@ -11,7 +11,7 @@
  * that an error path never allocates.  Printed once, by the program.
  */
 struct bd_error {
-	char msg[1024];  /* one phrase, no newline, no final stop */
+	char msg[4096];  /* one phrase, no newline, no final stop */
 	char hint[512];  /* a second line for people, or empty */
 };
 

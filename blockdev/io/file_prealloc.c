@@ -15,6 +15,7 @@
 #include "blockdev/io/lock.h"
 
 #define CHUNK (1u << 20)
+#define FIRST_BLOCK 4096u
 
 static int write_zeros(int fd, uint64_t off, uint64_t end, struct bd_error *err)
 {
@@ -42,6 +43,18 @@ static int set_length(int fd, uint64_t size, struct bd_error *err)
 	if (ftruncate(fd, (off_t)size) < 0)
 		return bd_fail_errno(err, -errno, "Could not resize file");
 	return 0;
+}
+
+/*
+ * As QEMU does it: the first block of a new file has bytes, so that the alignment direct I/O needs
+ * can be found out by reading.  No failure: the length is what was asked for.
+ */
+static void fill_first_block(int fd, uint64_t size)
+{
+	static const char zeros[FIRST_BLOCK];
+
+	if (pwrite(fd, zeros, size < FIRST_BLOCK ? 512 : FIRST_BLOCK, 0) < 0)
+		return;
 }
 
 static int grow_full(int fd, uint64_t length, uint64_t size, struct bd_error *err)
@@ -90,6 +103,8 @@ int io_local_resize(int fd, uint64_t size, const char *prealloc, struct bd_error
 		ret = grow_full(fd, length, size, err);
 	else
 		ret = set_length(fd, size, err);
+	if (ret == 0 && !length && size && !full)
+		fill_first_block(fd, size);
 	/* Half a preallocation is of no use to anyone. */
 	if (ret < 0 && (falloc || full) && ftruncate(fd, (off_t)length) < 0)
 		return ret;

@@ -18,7 +18,7 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 				    entry * QCOW2_LIMIT_SNAPSHOTS, "snapshot table", &why);
 
 	if (ret < 0) {
-		qcow2_check_say(ck, "ERROR %s", why.msg);
+		qcow2_check_say(ck, "%s: ERROR %s", program_invocation_short_name, why.msg);
 		if (q->nb_snapshots > QCOW2_LIMIT_SNAPSHOTS)
 			qcow2_check_say(ck, "You can force-remove all %u overhanging snapshots "
 					"with qemu-img check -r all",
@@ -27,7 +27,8 @@ int qcow2_check_snapshot_table(struct qcow2_checker *ck, struct bd_error *err)
 		if (!q->snapshots)
 			ret = qcow2_snapshots_read(q, &why);
 		if (ret < 0)
-			qcow2_check_say(ck, "ERROR failed to read the snapshot table: %s", why.msg);
+			qcow2_check_say(ck, "%s: ERROR failed to read the snapshot table: %s",
+					program_invocation_short_name, why.msg);
 	}
 	if (ret < 0) {
 		ck->res->check_errors++;

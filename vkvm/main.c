@@ -13,6 +13,7 @@
 #include "vkvm/boot/firmware.h"
 #include "vkvm/boot/kernel.h"
 #include "vkvm/control/control.h"
+#include "vkvm/control/daemon.h"
 #include "vkvm/control/sandbox.h"
 #include "vkvm/devices/platform.h"
 #include "vkvm/options.h"
@@ -24,41 +25,21 @@ struct parts {
 	struct platform platform;
 	struct power power;
 	struct serial serial;
-	int serial_fd;               /* output of COM1; -1: nowhere */
 	struct fw_cfg fw_cfg;
 	struct pci_bus pci;
 	struct disks disks;
 	struct firmware firmware;
 	struct kernel kernel;
 	struct control control;
+	struct daemon daemon;
 	bool has_pidfile;            /* it is ours, and goes at the end */
 };
 
 /* --- consoles ---------------------------------------------------------------------------- */
 
-/* "stdio", "file:NAME", "none"...: a descriptor to write to, -1: nowhere. */
-static int open_output(const char *where, const char *what, int *fd, struct bd_error *err)
-{
-	*fd = -1;
-	if (!strcmp(where, "stdio") || !strcmp(where, "mon:stdio"))
-		*fd = STDOUT_FILENO;
-	else if (!strncmp(where, "file:", 5))
-		*fd = open(where + 5, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	else if (strcmp(where, "null") && strcmp(where, "none"))
-		return bd_fail(err, -ENOTSUP, "%s %s: 'stdio', 'file:NAME' or 'null' is expected",
-			       what, where);
-	if (*fd < 0 && !strncmp(where, "file:", 5))
-		return bd_fail_errno(err, -errno, "%s %s: Could not open '%s'", what, where,
-				     where + 5);
-	return 0;
-}
-
 static void serial_output(void *user, uint8_t byte)
 {
-	const struct parts *parts = user;
-
-	if (parts->serial_fd >= 0 && write(parts->serial_fd, &byte, 1) < 0)
-		return;
+	chardev_write(&((struct parts *)user)->control.console, &byte, 1);
 }
 
 static void serial_has_room(void *user)
@@ -75,15 +56,20 @@ static void reset_serial(void *arg)
 
 static int wire_serial(struct parts *parts, struct bd_error *err)
 {
-	const char *where = parts->options.serial ? parts->options.serial : "stdio";
+	const struct options *options = &parts->options;
+	const char *where = options->serial ? options->serial :
+			    options->daemonize ? "null" : "stdio";
+	struct chardev *console = &parts->control.console;
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int ret = open_output(where, "-serial", &parts->serial_fd, err);
+	int ret = chardev_open(console, where, "-serial", err);
 
 	if (ret < 0)
 		return ret;
 	if (fd < 0 || vm_irqfd(&parts->machine.vm, SERIAL_IRQ, fd) < 0)
 		return bd_fail(err, -ENOSPC, "Could not connect the serial line");
-	parts->control.input = parts->serial_fd == STDOUT_FILENO;
+	parts->control.has_keys = console->out == STDOUT_FILENO;
+	if (options->daemonize && parts->control.has_keys)
+		return bd_fail(err, -EINVAL, "-serial stdio cannot be used with -daemonize");
 	serial_init(&parts->serial, fd);
 	parts->serial.output = serial_output;
 	parts->serial.room = serial_has_room;
@@ -141,17 +127,17 @@ static int wire(struct parts *parts, struct bd_error *err)
 {
 	const struct options *options = &parts->options;
 	struct machine *m = &parts->machine;
-	int log_fd = -1;
+	struct chardev log = { .out = -1 };
 	int ret = machine_create(m, options->ram_size, options->nr_cpus, err);
 
 	if (ret < 0)
 		return ret;
 	if (options->debugcon) {
-		ret = open_output(options->debugcon, "-debugcon", &log_fd, err);
+		ret = chardev_open(&log, options->debugcon, "-debugcon", err);
 		if (ret < 0)
 			return ret;
 	}
-	platform_init(&parts->platform, m, log_fd, options->debug_port);
+	platform_init(&parts->platform, m, log.out, options->debug_port);
 	if (power_init(&parts->power, m) < 0)
 		return bd_fail(err, -ENOSPC, "Could not connect the power button");
 	ret = wire_serial(parts, err);
@@ -193,9 +179,11 @@ static int wire_files(struct parts *parts, struct bd_error *err)
 
 static int enter_sandbox(struct parts *parts, struct bd_error *err)
 {
-	const char *files[4] = {0};
+	const char *files[5] = {0};
 	unsigned nr = 0;
 
+	if (parts->control.console.path)
+		files[nr++] = parts->control.console.path;
 	if (parts->control.qmp.path)
 		files[nr++] = parts->control.qmp.path;
 	if (parts->control.hmp.path)
@@ -230,12 +218,15 @@ static int run(struct parts *parts, struct bd_error *err)
 		if (ret < 0)
 			return ret;
 	}
-	if (control->input)
+	if (control->has_keys)
 		terminal_open(&control->terminal);
 	if (parts->options.stopped)
 		machine_stop(&parts->machine, STOP_USER);
 	ret = machine_start(&parts->machine, err);
-	return ret < 0 ? ret : control_run(control);
+	if (ret < 0)
+		return ret;
+	daemon_ready(&parts->daemon);
+	return control_run(control);
 }
 
 static void clear(struct parts *parts)
@@ -256,6 +247,8 @@ int main(int argc, char **argv)
 
 	if (ret > 0)
 		return 0;
+	if (ret == 0 && parts.options.daemonize)
+		ret = daemon_begin(&parts.daemon, &err);
 	if (ret == 0)
 		ret = control_init(&parts.control);
 	if (ret == 0)
@@ -268,6 +261,7 @@ int main(int argc, char **argv)
 	if (parts.has_pidfile)
 		unlink(parts.options.pidfile);
 	machine_end(&parts.machine);
+	chardev_close(&parts.control.console);
 	if (disks_close(&parts.disks) < 0 && ret == 0)
 		ret = 1;
 	clear(&parts);

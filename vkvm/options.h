@@ -13,7 +13,7 @@ struct options {
 	const char *serial, *debugcon, *name, *pidfile, *qmp, *monitor, *stats_file;
 	unsigned stats_interval;     /* seconds; 0: none */
 	const char *sandbox;         /* NULL: on */
-	bool snapshot, stopped, no_reboot, no_shutdown;
+	bool snapshot, stopped, no_reboot, no_shutdown, daemonize;
 	uint16_t debug_port;         /* of isa-debug-exit; 0: none */
 };
 

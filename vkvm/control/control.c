@@ -223,47 +223,52 @@ static void handle_key(struct control *control, enum terminal_key key)
 	}
 }
 
+/* Escape keys and the monitor's line are taken out; what stays is the guest's. */
+static unsigned filter(struct control *control, uint8_t *bytes, size_t nr)
+{
+	unsigned kept = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		enum terminal_key key;
+		bool passes = terminal_filter(&control->terminal, &bytes[i], &key);
+
+		if (passes && control->typing)
+			type(control, bytes[i]);
+		else if (passes)
+			bytes[kept++] = bytes[i];
+		handle_key(control, key);
+	}
+	return kept;
+}
+
 static void handle_input(struct control *control)
 {
 	struct serial *serial = control->serial;
-	uint8_t typed[256], kept[256];
-	unsigned nr = 0, room;
-	ssize_t got;
+	uint8_t bytes[256];
+	size_t nr = 0, room;
 
 	pthread_mutex_lock(&control->machine->lock);
 	room = serial_room(serial);
+	if (chardev_ready(&control->console) && room)
+		nr = chardev_read(&control->console, bytes,
+				  room < sizeof(bytes) ? room : sizeof(bytes));
 	pthread_mutex_unlock(&control->machine->lock);
-	if (!room)
-		return;
-	got = read(STDIN_FILENO, typed, room < sizeof(typed) ? room : sizeof(typed));
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (got <= 0)
-		control->input = false;
-	for (ssize_t i = 0; i < got; i++) {
-		enum terminal_key key;
-
-		bool passes = terminal_filter(&control->terminal, &typed[i], &key);
-
-		if (passes && control->typing)
-			type(control, typed[i]);
-		else if (passes)
-			kept[nr++] = typed[i];
-		handle_key(control, key);
-	}
+	if (control->has_keys)
+		nr = filter(control, bytes, nr);
 	pthread_mutex_lock(&control->machine->lock);
-	serial_put(serial, kept, nr);
+	serial_put(serial, bytes, (unsigned)nr);
 	pthread_mutex_unlock(&control->machine->lock);
 }
 
-static bool wants_input(struct control *control)
+/* The console's descriptor; -1: it must wait until the guest has read what there is. */
+static int console_fd(struct control *control)
 {
-	bool room;
+	int fd;
 
 	pthread_mutex_lock(&control->machine->lock);
-	room = serial_room(control->serial) != 0;
+	fd = serial_room(control->serial) ? chardev_fd(&control->console) : -1;
 	pthread_mutex_unlock(&control->machine->lock);
-	return control->input && room;
+	return fd;
 }
 
 /* --- loop -------------------------------------------------------------------------------- */
@@ -274,7 +279,7 @@ int control_run(struct control *control)
 		struct pollfd fds[] = {
 			{ .fd = control->machine->event_fd, .events = POLLIN },
 			{ .fd = control->signal_fd, .events = POLLIN },
-			{ .fd = wants_input(control) ? STDIN_FILENO : -1, .events = POLLIN },
+			{ .fd = console_fd(control), .events = POLLIN },
 			{ .fd = monitor_fd(&control->qmp), .events = POLLIN },
 			{ .fd = monitor_fd(&control->hmp), .events = POLLIN },
 		};

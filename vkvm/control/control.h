@@ -4,6 +4,7 @@
 #define VKVM_CONTROL_H
 
 #include "vkvm/block/disks.h"
+#include "vkvm/control/chardev.h"
 #include "vkvm/control/monitor.h"
 #include "vkvm/control/stats.h"
 #include "vkvm/control/terminal.h"
@@ -23,7 +24,8 @@ struct control {
 	struct stats stats;
 	const char *name;            /* of the machine, or NULL; borrowed */
 	int signal_fd;
-	bool input;                  /* standard input is the serial line's, and is still open */
+	struct chardev console;      /* the serial line's; under the machine's lock */
+	bool has_keys;               /* it is the terminal, and Ctrl-A means something */
 	bool no_reboot, no_shutdown;
 	bool io_stopped;             /* an error stopped the machine */
 	bool paused;                 /* the disks are */

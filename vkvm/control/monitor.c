@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "blockdev/include/info.h"
@@ -17,25 +16,18 @@
 
 int monitor_open(struct monitor *monitor, const char *where, bool qmp, struct bd_error *err)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len;
 
 	*monitor = (struct monitor){ .qmp = qmp, .listen_fd = -1, .fd = -1 };
 	if (!where || !strcmp(where, "none"))
 		return 0;
 	len = strncmp(where, "unix:", 5) ? 0 : strcspn(where + 5, ",");
-	if (!len || len >= sizeof(addr.sun_path))
+	if (!len)
 		return bd_fail(err, -ENOTSUP, "%s %s: 'unix:PATH,server=on,wait=off' is expected",
 			       qmp ? "-qmp" : "-monitor", where);
-	memcpy(addr.sun_path, where + 5, len);
-	monitor->path = strdup(addr.sun_path);
-	monitor->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	unlink(addr.sun_path);
-	if (monitor->listen_fd < 0 || !monitor->path ||
-	    bind(monitor->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(monitor->listen_fd, 1) < 0)
-		return bd_fail_errno(err, -errno, "Failed to bind socket to %s", addr.sun_path);
-	return 0;
+	monitor->path = strndup(where + 5, len);
+	monitor->listen_fd = monitor->path ? chardev_listen(monitor->path, err) : -ENOMEM;
+	return monitor->listen_fd < 0 ? monitor->listen_fd : 0;
 }
 
 static void hang_up(struct monitor *monitor)

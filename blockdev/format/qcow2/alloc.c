@@ -138,6 +138,13 @@ int qcow2_alloc_run(struct qcow2 *q, uint64_t want, struct bd_wait *wait, uint64
 	}
 }
 
+void qcow2_alloc_again(struct qcow2 *q, uint64_t cluster)
+{
+	q->alloc->hint = min_u64(q->alloc->hint, cluster);
+	q->alloc->fresh_from = 0;
+	q->alloc->l2_blank = 0;
+}
+
 int qcow2_refcount_raise(struct qcow2 *q, uint64_t off, bool fresh, struct bd_wait *wait)
 {
 	uint64_t cluster = off >> q->cluster_bits;

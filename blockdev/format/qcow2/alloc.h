@@ -51,6 +51,8 @@ struct qcow2_alloc {
 	bool ragged;              /* the last cluster may end behind the end of the file */
 
 	/* fresh.c */
+	uint64_t fresh_from;      /* free clusters from this host offset on have never been written;
+				   * 0: not known */
 	uint64_t reserved;        /* host offset space is reserved up to; UINT64_MAX: no more */
 	bool reserving;           /* reserve_op is in flight */
 	struct io_op reserve_op;
@@ -100,6 +102,8 @@ int qcow2_refblock_get(struct qcow2 *q, uint64_t cluster, bool make, struct bd_w
  * of them.  Blocks; drained image.  0 or negative errno.
  */
 int qcow2_alloc_span(struct qcow2 *q, uint64_t nr, uint64_t *off);
+/* alloc.c: cluster @cluster and others behind it are free now. */
+void qcow2_alloc_again(struct qcow2 *q, uint64_t cluster);
 /* alloc.c: enter a refcount block into the table; the table's gate is open. */
 void qcow2_reftable_set(struct qcow2 *q, uint64_t idx, uint64_t off);
 

@@ -132,7 +132,7 @@ static int apply_piece(struct qcow2 *q, const struct qcow2_free_run *run)
 	}
 	metacache_dirty(slot);
 	if (last_ref) {
-		a->hint = min_u64(a->hint, cluster);
+		qcow2_alloc_again(q, cluster);
 		if (a->packed_off && a->packed_off >> q->cluster_bits >= cluster &&
 		    a->packed_off >> q->cluster_bits < cluster + nr)
 			a->packed_off = 0;

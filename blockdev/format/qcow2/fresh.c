@@ -57,17 +57,33 @@ static void reserve(struct qcow2 *q, uint64_t end)
 	io_op_submit(&a->reserve_op);
 }
 
+/*
+ * Has the host cluster at @off, free until now, never been written?  The length is asked for once
+ * after clusters were freed; until then only new ones are handed out.
+ */
+static bool is_fresh(struct qcow2 *q, uint64_t off)
+{
+	struct qcow2_alloc *a = q->alloc;
+	int64_t length;
+
+	if (!a->fresh_from) {
+		length = io_length(q->node->file);
+		if (length < 0)
+			return false;
+		a->fresh_from = round_up(max_u64((uint64_t)length, 1), q->cluster_size);
+	}
+	return off >= a->fresh_from;
+}
+
 void qcow2_fresh_plan(struct qcow2 *q, struct bd_plan *plan, const struct meta_slot *slice)
 {
 	const struct io_file *file = q->node->file;
 	uint64_t end = plan->guest_off + plan->len;
-	int64_t length;
 
 	if (!(plan->head || plan->tail) || q->node->cipher || q->node->data != file ||
 	    !file->zero_init)
 		return;
-	length = io_length(q->node->file);
-	if (length < 0 || plan->priv[PRIV_HOST] < (uint64_t)length)
+	if (!is_fresh(q, plan->priv[PRIV_HOST]))
 		return;
 	if (plan->head && shows_zeros(q, slice, plan->guest_off - 1))
 		plan->head = 0;

@@ -251,7 +251,7 @@ void qcow2_rewrite_punch(struct qcow2_rewrite *rw)
 			nr = 0;
 		}
 		nr++;
-		q->alloc->hint = min_u64(q->alloc->hint, c);
+		qcow2_alloc_again(q, c);
 	}
 	punch(q, start, nr);
 }

@@ -234,7 +234,7 @@ static void take_over(struct widen *w, uint64_t *table, uint8_t *dirty)
 	q->reftable_size = (uint32_t)w->entries;
 	q->reftable_clusters = (uint32_t)(w->table_len >> q->cluster_bits);
 	q->refcount_order = w->order;
-	q->alloc->hint = 0;
+	qcow2_alloc_again(q, 0);
 	q->alloc->want_table = 0;
 	metacache_empty(q->refcount_cache);
 	qcow2_rewrite_done(&w->rw);

@@ -31,7 +31,7 @@ static void config_irq(struct virtio_irq *irq)
 	config_interrupts++;
 }
 
-static void stopped(void *user, const struct disk *which, enum disk_op op, int error)
+static void stopped(void *user, const struct disk *which, enum bd_op_kind op, int error)
 {
 	(void)user;
 	(void)which;
@@ -66,7 +66,7 @@ static void blk_plug_node(struct bd_node *node)
 	disk.serial = "0123456789";
 	disk.write_back = true;
 	disk.block_size = 512;
-	disk.write_error = DISK_ENOSPC;
+	disk.write_error = BD_POLICY_ENOSPC;
 	disk.stopped = stopped;
 	ck_assert_int_eq(virtio_blk_open(&blk, &disk, &memory, 1, QUEUE_SIZE), 0);
 	blk.dev.irq = &irq;

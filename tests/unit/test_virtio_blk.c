@@ -21,9 +21,9 @@ START_TEST(writes_and_reads)
 	ck_assert(all_bytes(ram(BUFFER + 0x10000 + 512 * 17), 0, 512));
 	ck_assert_int_eq(blk_io_at(VIRTIO_BLK_T_FLUSH, 0, 0, 0, &used), VIRTIO_BLK_S_OK);
 	ck_assert_uint_eq(used, 1);
-	ck_assert_uint_eq(disk.stats.op[DISK_WRITE].bytes, 8192);
-	ck_assert_uint_eq(disk.stats.op[DISK_READ].operations, 1);
-	ck_assert_uint_eq(disk.stats.wr_highest_offset, 100 * 512 + 8192);
+	ck_assert_uint_eq(disk.stats.account.op[BD_OP_WRITE].bytes, 8192);
+	ck_assert_uint_eq(disk.stats.account.op[BD_OP_READ].operations, 1);
+	ck_assert_uint_eq(disk.stats.account.wr_highest_offset, 100 * 512 + 8192);
 }
 END_TEST
 
@@ -70,7 +70,7 @@ START_TEST(range_checks)
 	blk_offer(1, VIRTIO_BLK_T_OUT, end - 1, split, 2);
 	blk_run();
 	ck_assert_int_eq(blk_status(1), VIRTIO_BLK_S_IOERR);
-	ck_assert_uint_eq(disk.stats.op[DISK_WRITE].invalid, 3);
+	ck_assert_uint_eq(disk.stats.account.op[BD_OP_WRITE].invalid, 3);
 	ck_assert_uint_eq(bd_size(disk.node), DISK_SIZE);
 }
 END_TEST

@@ -152,7 +152,9 @@ END_TEST
 /* report, ignore, and the default for anything but a full disk. */
 START_TEST(policies)
 {
-	static const enum disk_policy policy[] = { DISK_REPORT, DISK_IGNORE, DISK_ENOSPC };
+	static const enum bd_policy policy[] = {
+		BD_POLICY_REPORT, BD_POLICY_IGNORE, BD_POLICY_ENOSPC,
+	};
 	static const int expect[] = { VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK, VIRTIO_BLK_S_IOERR };
 
 	ck_assert_int_eq(blk_io(VIRTIO_BLK_T_OUT, 0, 512), VIRTIO_BLK_S_OK);
@@ -162,7 +164,7 @@ START_TEST(policies)
 		disk.write_error = policy[i];
 		blk_negotiate(0);
 		ck_assert_int_eq(blk_io(VIRTIO_BLK_T_OUT, 0, 512), expect[i]);
-		ck_assert_uint_eq(disk.stats.op[DISK_WRITE].failed, i != 1);
+		ck_assert_uint_eq(disk.stats.account.op[BD_OP_WRITE].failed, i != 1);
 		ck_assert_int_eq(blk_io(VIRTIO_BLK_T_OUT, 0, 512), VIRTIO_BLK_S_OK);
 	}
 }

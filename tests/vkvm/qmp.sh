@@ -86,6 +86,11 @@ qmp <<-'END'
 	blockdev-snapshot-sync {"device":"virtio0","snapshot-file":"over.qcow2","format":"qcow2"}
 	query-block
 	expect 0.inserted.file=over.qcow2
+	block-latency-histogram-set {"id":"virtio0","boundaries":[1000,10000000000],"boundaries-write":[60000000000]}
+	block-latency-histogram-set {"id":"virtio0","boundaries":[10,10]}
+	fails Device 'virtio0' set boundaries fail
+	query-blockstats
+	expect 0.stats.wr_latency_histogram.bins.1=0 0.stats.rd_latency_histogram.boundaries.1=10000000000
 	block_set_io_throttle {"device":"virtio0","iops":1000,"bps":0,"iops_rd":0,"iops_wr":0}
 END
 type_key

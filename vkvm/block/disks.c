@@ -27,15 +27,15 @@ static int open_image(struct bd_queue *queue, const struct drive *drive, struct 
 	return ret;
 }
 
-static void stopped(void *user, const struct disk *disk, enum disk_op op, int error)
+static void stopped(void *user, const struct disk *disk, enum bd_op_kind op, int error)
 {
 	struct disks *disks = user;
 
 	disks->error.device = disk->id;
-	disks->error.read = op == DISK_READ;
+	disks->error.read = op == BD_OP_READ;
 	disks->error.no_space = error == -ENOSPC;
 	report_error("%s: %s failed: %s; the machine is stopped", disk->id,
-		     op == DISK_READ ? "read" : op == DISK_FLUSH ? "flush" : "write",
+		     op == BD_OP_READ ? "read" : op == BD_OP_FLUSH ? "flush" : "write",
 		     strerror(-error));
 	machine_raise(disks->machine, EVENT_IO_ERROR);
 }

@@ -23,24 +23,11 @@ static int take_number(struct bd_opts *opts, const char *key, uint64_t max, uint
 }
 
 static int take_policy(struct bd_opts *opts, const char *key, bool for_read,
-		       enum disk_policy *policy, struct bd_error *err)
+		       enum bd_policy *policy, struct bd_error *err)
 {
-	static const char *const names[] = {
-		[DISK_REPORT] = "report", [DISK_IGNORE] = "ignore", [DISK_STOP] = "stop",
-		[DISK_ENOSPC] = "enospc",
-	};
 	char *text = bd_opts_take(opts, key);
-	int ret = text ? -EINVAL : 0;
+	int ret = text ? bd_policy_parse(text, for_read, policy, err) : 0;
 
-	for (unsigned i = 0; text && i < (for_read ? 3 : 4); i++) {
-		if (!strcmp(text, names[i])) {
-			*policy = (enum disk_policy)i;
-			ret = 0;
-		}
-	}
-	if (ret < 0)
-		bd_fail(err, ret, "'%s' invalid %s error action", text,
-			for_read ? "read" : "write");
 	free(text);
 	return ret;
 }
@@ -102,7 +89,7 @@ static struct drive *new_drive(struct drives *drives, struct bd_error *err)
 		return NULL;
 	}
 	*drive = (struct drive){
-		.flags = BD_O_RDWR, .write_back = true, .write_error = DISK_ENOSPC,
+		.flags = BD_O_RDWR, .write_back = true, .write_error = BD_POLICY_ENOSPC,
 		.nr_queues = 1, .queue_size = DEFAULT_QUEUE_SIZE, .block_size = 512,
 		.boot_index = -1, .index = -1, .opts = bd_opts_new(),
 	};

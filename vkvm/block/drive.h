@@ -20,7 +20,7 @@ struct drive {
 	bool wants_device;           /* if=none: a -device makes it a disk */
 	bool has_device;
 	bool mmio;                   /* that device is not on PCI */
-	enum disk_policy read_error, write_error;
+	enum bd_policy read_error, write_error;
 	struct bd_throttle_limits limits;
 	unsigned nr_queues, queue_size;
 	uint32_t block_size;         /* bytes */

@@ -136,33 +136,11 @@ int block_query_nodes(struct command *cmd)
 
 static json_t *stats_json(const struct disk *disk)
 {
-	static const char *const names[DISK_NR_OPS] = { "rd", "wr", "flush", "unmap" };
-	const struct disk_stats *stats = &disk->stats;
-	json_t *json = json_pack("{s:I, s:I, s:I, s:I}", "wr_highest_offset",
-				 (json_int_t)stats->wr_highest_offset, "x-kicks",
-				 (json_int_t)stats->kicks, "x-interrupts",
-				 (json_int_t)stats->interrupts, "x-max-batch",
-				 (json_int_t)stats->max_batch);
+	json_t *json = bd_account_json(&disk->stats.account);
 
-	for (unsigned i = 0; i < DISK_NR_OPS; i++) {
-		const struct disk_op_stats *op = &stats->op[i];
-		const struct {
-			const char *format;
-			uint64_t value;
-		} fields[] = {
-			{ "%s_bytes", op->bytes }, { "%s_operations", op->operations },
-			{ "%s_total_time_ns", op->total_time_ns },
-			{ "failed_%s_operations", op->failed },
-			{ "invalid_%s_operations", op->invalid },
-		};
-
-		for (unsigned f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
-			char name[64];
-
-			snprintf(name, sizeof(name), fields[f].format, names[i]);
-			json_object_set_new(json, name, json_integer((json_int_t)fields[f].value));
-		}
-	}
+	json_object_set_new(json, "x-kicks", json_integer((json_int_t)disk->stats.kicks));
+	json_object_set_new(json, "x-interrupts", json_integer((json_int_t)disk->stats.interrupts));
+	json_object_set_new(json, "x-max-batch", json_integer((json_int_t)disk->stats.max_batch));
 	return json;
 }
 
@@ -332,4 +310,49 @@ static int do_throttle(struct block_call *call)
 int block_set_io_throttle(struct command *cmd)
 {
 	return run_call(cmd, cmd->args, do_throttle);
+}
+
+/* --- latencies --------------------------------------------------------------------------- */
+
+static int set_bounds(struct block_call *call, struct bd_histogram *histogram, const char *name)
+{
+	json_t *list = json_object_get(call->args, name);
+	uint64_t bounds[BD_HISTOGRAM_MAX + 1];
+	size_t nr = 0;
+
+	for (; nr < json_array_size(list) && nr <= BD_HISTOGRAM_MAX; nr++) {
+		json_int_t value = json_integer_value(json_array_get(list, nr));
+
+		bounds[nr] = value > 0 ? (uint64_t)value : 0;
+	}
+	if (bd_histogram_set(histogram, bounds, nr) < 0)
+		return bd_fail(call->err, -EINVAL, "Device '%s' set %s fail",
+			       call->unit->disk.id, name);
+	return 0;
+}
+
+/* Without any bounds nothing is counted any more. */
+static int do_histogram(struct block_call *call)
+{
+	static const char *const own[BD_OP_KINDS] = {
+		"boundaries-read", "boundaries-write", "boundaries-flush", "boundaries-unmap",
+	};
+	bool all = json_object_get(call->args, "boundaries"), any = all;
+	int ret = 0;
+
+	for (unsigned i = 0; i < BD_OP_KINDS; i++)
+		any |= json_object_get(call->args, own[i]) != NULL;
+	for (unsigned i = 0; i < BD_OP_KINDS && ret == 0; i++) {
+		bool given = json_object_get(call->args, own[i]);
+
+		if (given || all || !any)
+			ret = set_bounds(call, &call->unit->disk.stats.account.op[i].latency,
+					 given ? own[i] : "boundaries");
+	}
+	return ret;
+}
+
+int block_set_histogram(struct command *cmd)
+{
+	return run_call(cmd, cmd->args, do_histogram);
 }

@@ -14,6 +14,7 @@ int block_delete_snapshot(struct command *cmd);
 int block_overlay(struct command *cmd);
 int block_reopen(struct command *cmd);
 int block_set_io_throttle(struct command *cmd);
+int block_set_histogram(struct command *cmd);
 int block_commit(struct command *cmd);
 
 #endif

@@ -89,6 +89,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct command *cmd);
 } table[] = {
+	{ "block-latency-histogram-set", block_set_histogram },
 	{ "block_resize", block_resize },
 	{ "block_set_io_throttle", block_set_io_throttle },
 	{ "blockdev-reopen", block_reopen },

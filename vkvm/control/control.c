@@ -144,12 +144,16 @@ static void handle_events(struct control *control)
 static void handle_signal(struct control *control)
 {
 	struct signalfd_siginfo info;
+	sigset_t set;
 
 	if (read(control->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	report_error("terminating on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
 	control_end(control, 0, "host-signal");
 	signal((int)info.ssi_signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, (int)info.ssi_signo);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* --- console ----------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 int stats_wait(const struct stats *stats)
 {
-	uint64_t now = disk_clock_ns();
+	uint64_t now = bd_clock_ns();
 
 	if (!stats->interval)
 		return -1;
@@ -57,7 +57,7 @@ void stats_show(struct stats *stats, struct control *control)
 
 	if (stats_wait(stats) != 0)
 		return;
-	stats->next_ns = disk_clock_ns() + stats->interval * 1000000000ull;
+	stats->next_ns = bd_clock_ns() + stats->interval * 1000000000ull;
 	block_query_stats(&cmd);
 	json_array_foreach(cmd.out, i, disk) {
 		if (stats->live && i < DRIVES_MAX)

@@ -11,7 +11,7 @@ struct stats {
 	unsigned interval;           /* seconds; 0: never */
 	bool live;                   /* on standard error */
 	int fd;                      /* of the file; -1: none */
-	uint64_t next_ns;            /* of disk_clock_ns() */
+	uint64_t next_ns;            /* of bd_clock_ns() */
 	struct stats_total {
 		double operations, bytes, interrupts;
 	} last[DRIVES_MAX];

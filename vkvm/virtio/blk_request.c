@@ -6,18 +6,18 @@
 
 #include "vkvm/virtio/blk_request.h"
 
-static enum disk_op op_of(const struct blk_request *req)
+static enum bd_op_kind op_of(const struct blk_request *req)
 {
 	switch (req->type) {
 	case VIRTIO_BLK_T_IN:
 	case VIRTIO_BLK_T_GET_ID:
-		return DISK_READ;
+		return BD_OP_READ;
 	case VIRTIO_BLK_T_FLUSH:
-		return DISK_FLUSH;
+		return BD_OP_FLUSH;
 	case VIRTIO_BLK_T_DISCARD:
-		return DISK_UNMAP;
+		return BD_OP_UNMAP;
 	default:
-		return DISK_WRITE;
+		return BD_OP_WRITE;
 	}
 }
 
@@ -48,26 +48,16 @@ void blk_answer(struct blk_request *req, int status, uint32_t written)
 
 void blk_refuse(struct blk_request *req, int status)
 {
-	req->blk->disk->stats.op[op_of(req)].invalid++;
+	req->blk->disk->stats.account.op[op_of(req)].invalid++;
 	blk_answer(req, status, 0);
 }
 
 static void count(struct blk_request *req, bool failed)
 {
-	struct disk_stats *stats = &req->blk->disk->stats;
-	struct disk_op_stats *op = &stats->op[op_of(req)];
-	uint64_t len = req->in_len + req->out_len, end = req->sector * 512 + len;
+	bool transfer = req->type == VIRTIO_BLK_T_IN || req->type == VIRTIO_BLK_T_OUT;
 
-	op->total_time_ns += disk_clock_ns() - req->start_ns;
-	if (failed) {
-		op->failed++;
-		return;
-	}
-	op->operations++;
-	if (req->type == VIRTIO_BLK_T_IN || req->type == VIRTIO_BLK_T_OUT)
-		op->bytes += len;
-	if (req->type == VIRTIO_BLK_T_OUT && end > stats->wr_highest_offset)
-		stats->wr_highest_offset = end;
+	bd_account_done(&req->blk->disk->stats.account, op_of(req), req->sector * 512,
+			transfer ? req->in_len + req->out_len : 0, req->start_ns, failed);
 }
 
 static void append(struct blk_list *list, struct blk_request *req)
@@ -91,13 +81,16 @@ static void complete(struct blk_request *req, int error)
 	bool failed = error < 0;
 
 	if (failed) {
-		enum disk_policy action = disk_action(req->blk->disk, op_of(req), error);
+		const struct disk *disk = req->blk->disk;
+		enum bd_policy action = bd_policy_action(op_of(req) == BD_OP_READ ?
+							 disk->read_error :
+							 disk->write_error, error);
 
-		if (action == DISK_STOP) {
+		if (action == BD_POLICY_STOP) {
 			park(req, error);
 			return;
 		}
-		failed = action != DISK_IGNORE;
+		failed = action != BD_POLICY_IGNORE;
 	}
 	count(req, failed);
 	if (failed)
@@ -246,7 +239,7 @@ bool blk_take(struct virtio_blk *blk, unsigned queue)
 	req->in = req->chain.iov ? req->chain.iov + req->chain.nr_out : NULL;
 	req->nr_in = req->chain.nr_in;
 	req->in_len = req->chain.in_len;
-	req->start_ns = disk_clock_ns();
+	req->start_ns = bd_clock_ns();
 	blk_start(req);
 	return true;
 }

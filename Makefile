@@ -115,7 +115,7 @@ cases: all
 check-long: all unit-programs
 	+@BUILD=$(BUILD) PART=$(PART) tests/run long
 bench: all
-	@scripts/install-deps.sh bench
+	@scripts/install-deps.sh bench guest
 	+@BUILD=$(BUILD) bench/run
 bench-smoke: all
 	+@BENCH_SMOKE=1 BUILD=$(BUILD) bench/run

@@ -6,22 +6,47 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "qimg/human.h"
 #include "qimg/report.h"
 
+/* As QEMU: what is empty is closed on a line of its own. */
+static void put_json(const char *text)
+{
+	bool quoted = false, leading = true;
+	int indent = 0;
+
+	for (; *text; text++) {
+		putchar(*text);
+		if (*text == '"')
+			quoted = !quoted;
+		if (quoted && *text == '\\' && text[1])
+			putchar(*++text);
+		if (*text == '\n')
+			indent = 0;
+		leading = *text == '\n' || (leading && *text == ' ');
+		indent += leading && *text == ' ';
+		if (!quoted && ((text[0] == '[' && text[1] == ']') ||
+				(text[0] == '{' && text[1] == '}')))
+			printf("\n%*s", indent, "");
+	}
+	putchar('\n');
+}
+
 int json_print(json_t *json)
 {
-	int ret = json ? json_dumpf(json, stdout, JSON_INDENT(4) | JSON_PRESERVE_ORDER) : -1;
+	char *text = json ? json_dumps(json, JSON_INDENT(4) | JSON_PRESERVE_ORDER) : NULL;
 
 	json_decref(json);
-	/* A full disk shows when standard output is closed. */
-	if (ret < 0 && !ferror(stdout)) {
+	if (!text) {
 		report_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	putchar('\n');
+	/* A full disk shows when standard output is closed. */
+	put_json(text);
+	free(text);
 	return 0;
 }
 

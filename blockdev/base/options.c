@@ -10,6 +10,7 @@
 
 struct pair {
 	char *key, *value;
+	bool bare;              /* a number or a truth value of JSON, not a text */
 };
 
 struct bd_opts {
@@ -37,12 +38,14 @@ void bd_opts_free(struct bd_opts *opts)
 	free(opts);
 }
 
+static int set(struct bd_opts *opts, const char *key, const char *value, bool bare);
+
 struct bd_opts *bd_opts_copy(const struct bd_opts *opts)
 {
 	struct bd_opts *copy = bd_opts_new();
 
 	for (size_t i = 0; copy && opts && i < opts->nr; i++) {
-		if (bd_opts_set(copy, opts->pairs[i].key, opts->pairs[i].value) == 0)
+		if (set(copy, opts->pairs[i].key, opts->pairs[i].value, opts->pairs[i].bare) == 0)
 			continue;
 		bd_opts_free(copy);
 		copy = NULL;
@@ -58,7 +61,7 @@ static struct pair *find(const struct bd_opts *opts, const char *key)
 	return NULL;
 }
 
-static int append(struct bd_opts *opts, char *key, char *value)
+static int append(struct bd_opts *opts, char *key, char *value, bool bare)
 {
 	if (opts->nr == opts->room) {
 		size_t room = opts->room ? opts->room * 2 : 8;
@@ -72,11 +75,11 @@ static int append(struct bd_opts *opts, char *key, char *value)
 		opts->pairs = pairs;
 		opts->room = room;
 	}
-	opts->pairs[opts->nr++] = (struct pair){ key, value };
+	opts->pairs[opts->nr++] = (struct pair){ key, value, bare };
 	return 0;
 }
 
-int bd_opts_set(struct bd_opts *opts, const char *key, const char *value)
+static int set(struct bd_opts *opts, const char *key, const char *value, bool bare)
 {
 	struct pair *pair = find(opts, key);
 	char *key_copy, *value_copy = strdup(value);
@@ -86,14 +89,35 @@ int bd_opts_set(struct bd_opts *opts, const char *key, const char *value)
 	if (pair) {
 		free(pair->value);
 		pair->value = value_copy;
+		pair->bare = bare;
 		return 0;
 	}
 	key_copy = strdup(key);
-	if (key_copy && append(opts, key_copy, value_copy) == 0)
+	if (key_copy && append(opts, key_copy, value_copy, bare) == 0)
 		return 0;
 	free(key_copy);
 	free(value_copy);
 	return -ENOMEM;
+}
+
+int bd_opts_set(struct bd_opts *opts, const char *key, const char *value)
+{
+	return set(opts, key, value, false);
+}
+
+int bd_opts_set_bare(struct bd_opts *opts, const char *key, const char *value)
+{
+	return set(opts, key, value, true);
+}
+
+int bd_opts_set_from(struct bd_opts *opts, const char *key, const struct bd_opts *from, size_t i)
+{
+	return set(opts, key, from->pairs[i].value, from->pairs[i].bare);
+}
+
+bool bd_opts_is_bare(const struct bd_opts *opts, size_t i)
+{
+	return opts->pairs[i].bare;
 }
 
 const char *bd_opts_get(const struct bd_opts *opts, const char *key)
@@ -135,7 +159,8 @@ size_t bd_opts_take_prefix(struct bd_opts *opts, const char *prefix, struct bd_o
 			i++;
 			continue;
 		}
-		if (bd_opts_set(sub, opts->pairs[i].key + len, opts->pairs[i].value) < 0)
+		if (set(sub, opts->pairs[i].key + len, opts->pairs[i].value,
+			opts->pairs[i].bare) < 0)
 			return taken;
 		pair = take_at(opts, i);
 		free(pair.key);

@@ -2,6 +2,7 @@
 /* json:{...} names: a JSON object flattened into dotted keys. */
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blockdev/base/strbuf.h"
@@ -68,6 +69,7 @@ static int set_scalar(struct flat *flat, const json_t *value)
 {
 	char number[64];
 	const char *text = number;
+	int ret;
 
 	switch (json_typeof(value)) {
 	case JSON_STRING:
@@ -89,7 +91,12 @@ static int set_scalar(struct flat *flat, const json_t *value)
 	default: /* null: nothing there, as an empty text */
 		text = "";
 	}
-	if (flat->key.failed || bd_opts_set(flat->opts, flat->key.text, text) < 0)
+	if (json_is_number(value) || json_is_boolean(value))
+		ret = flat->key.failed ? -ENOMEM
+				       : bd_opts_set_bare(flat->opts, flat->key.text, text);
+	else
+		ret = flat->key.failed ? -ENOMEM : bd_opts_set(flat->opts, flat->key.text, text);
+	if (ret < 0)
 		return bd_fail_errno(flat->err, -ENOMEM, "Could not parse the JSON options");
 	return 0;
 }
@@ -176,6 +183,7 @@ static json_t *descend(json_t *root, const char *key, const char **last)
 		char name[MAX_KEY];
 
 		if (!strncmp(key, "cache.", 6) || !strncmp(key, "encrypt.", 8) ||
+		    !strncmp(key, "inject-error.", 13) || !strncmp(key, "set-state.", 10) ||
 		    (size_t)(dot - key) >= sizeof(name))
 			break;
 		memcpy(name, key, (size_t)(dot - key));
@@ -195,18 +203,75 @@ static json_t *descend(json_t *root, const char *key, const char **last)
 	return root;
 }
 
+/*
+ * Where QEMU's dictionaries keep a key: the order in which it writes names.  The hash is that of
+ * the trivial database, over 512 buckets.
+ */
+static unsigned bucket(const char *key)
+{
+	uint32_t value = (uint32_t)(0x238f13af * strlen(key));
+
+	for (unsigned i = 0; key[i]; i++)
+		value += (uint32_t)(uint8_t)key[i] << (i * 5 % 24);
+	return (1103515243 * value + 12345) % 512;
+}
+
+static int by_bucket(const void *a, const void *b)
+{
+	unsigned x = bucket(*(const char *const *)a), y = bucket(*(const char *const *)b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* A copy of @object with its keys, and those of objects inside, in QEMU's order. */
+static json_t *ordered(json_t *object)
+{
+	size_t nr = json_object_size(object), at = 0;
+	const char **keys = calloc(nr + 1, sizeof(*keys)), *key;
+	json_t *out = json_object(), *value;
+
+	if (!keys || !out) {
+		free(keys);
+		return out;
+	}
+	json_object_foreach(object, key, value)
+		keys[at++] = key;
+	qsort(keys, nr, sizeof(*keys), by_bucket);
+	for (size_t i = 0; i < nr; i++) {
+		value = json_object_get(object, keys[i]);
+		json_object_set_new(out, keys[i],
+				    json_is_object(value) ? ordered(value) : json_incref(value));
+	}
+	free(keys);
+	return out;
+}
+
+static json_t *scalar(const char *value, bool bare)
+{
+	json_t *number = NULL;
+
+	if (bare && (!strcmp(value, "on") || !strcmp(value, "off")))
+		return json_boolean(value[1] == 'n');
+	if (bare)
+		number = json_loads(value, JSON_DECODE_ANY, NULL);
+	return number ? number : json_string(value);
+}
+
 char *bd_opts_to_json(const struct bd_opts *opts)
 {
-	json_t *root = json_object();
+	json_t *root = json_object(), *out;
 	char *text;
 
 	for (size_t i = 0; i < bd_opts_count(opts); i++) {
 		const char *last;
 		json_t *object = descend(root, bd_opts_key(opts, i), &last);
 
-		json_object_set_new(object, last, json_string(bd_opts_value(opts, i)));
+		json_object_set_new(object, last,
+				    scalar(bd_opts_value(opts, i), bd_opts_is_bare(opts, i)));
 	}
-	text = json_dumps(root, JSON_PRESERVE_ORDER);
+	out = ordered(root);
+	text = json_dumps(out, JSON_PRESERVE_ORDER);
 	json_decref(root);
+	json_decref(out);
 	return text;
 }

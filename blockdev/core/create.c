@@ -227,7 +227,9 @@ int bd_create(struct bd_queue *queue, struct bd_create_args *args, struct bd_err
 	int ret;
 
 	if (!fmt)
-		return bd_fail(err, -EINVAL, "Unknown file format '%s'", args->format);
+		return bd_fail(err, -EINVAL, io_driver_exists(args->format)
+			       ? "Format driver '%s' does not support image creation"
+			       : "Unknown file format '%s'", args->format);
 	if (!fmt->create || !fmt->create->create)
 		return bd_fail(err, -ENOTSUP, "Format driver '%s' does not support image creation",
 			       fmt->name);

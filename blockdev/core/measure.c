@@ -12,7 +12,9 @@ int bd_measure(const char *format, struct bd_opts *opts, struct bd_node *src,
 
 	*out = (struct bd_measure){ .want_compressed = out->want_compressed };
 	if (!fmt)
-		return bd_fail(err, -ENOENT, "Unknown file format '%s'", format);
+		return bd_fail(err, -ENOENT, io_driver_exists(format)
+			       ? "Format driver '%s' does not support image creation"
+			       : "Unknown file format '%s'", format);
 	if (!fmt->create || !fmt->create->measure)
 		return bd_fail(err, -ENOTSUP, "Block driver '%s' does not support size measurement",
 			       fmt->name);

@@ -36,6 +36,7 @@ struct bd_node {
 	uint8_t *probe_head;        /* guessed raw: its first BD_PROBE_LEN bytes; NULL: no guard */
 	bool told_damage;           /* non-fatal damage has been reported */
 	bool zero_init;             /* all of a new image reads as zeros */
+	bool data_is_raw;           /* @data is the guest's disk byte by byte, and must stay so */
 
 	/* data plane, core/ only */
 	struct link active;         /* requests in flight, oldest first */

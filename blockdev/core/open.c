@@ -25,7 +25,7 @@ static int merge(struct bd_opts *to, const struct bd_opts *from, const char *pre
 			return -EINVAL;
 		if (bd_opts_get(to, key))
 			continue;
-		ret = bd_opts_set(to, key, bd_opts_value(from, i));
+		ret = bd_opts_set_from(to, key, from, i);
 		if (ret < 0)
 			return ret;
 	}
@@ -194,12 +194,26 @@ static int check_leftover(const struct bd_node *node, struct bd_error *err)
 		       node->fmt->name, bd_opts_key(node->opts, 0));
 }
 
+/* A file without a plain name gives none to what is in it.  NULL: out of memory. */
+static char *name_above(const struct bd_node *node)
+{
+	const char *below = node->file->filename;
+	char *name;
+
+	if (node->protocol || strncmp(below, "json:", 5))
+		return strdup(below);
+	if (asprintf(&name, "json:{\"driver\": \"%s\", \"file\": %s}", node->fmt->name,
+		     below + 5) < 0)
+		return NULL;
+	return name;
+}
+
 static int open_format(struct bd_node *node, struct bd_error *err)
 {
 	int ret;
 
 	node->state = calloc(1, node->fmt->state_size ? node->fmt->state_size : 1);
-	node->filename = strdup(node->file->filename);
+	node->filename = name_above(node);
 	if (!node->state || !node->filename)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	node->data = node->file;

@@ -53,6 +53,7 @@ enum req_state {
 	ST_COW,        /* surroundings are being read */
 	ST_DATA,       /* data are being written */
 	ST_PUBLISH,
+	ST_MIRROR,     /* zero and discard: the raw data file is being zeroed */
 	ST_STEP,       /* zero and discard: one step of the format */
 	ST_FLUSH,      /* write-back for FUA and flush */
 	ST_BARRIER,    /* host flush in flight */

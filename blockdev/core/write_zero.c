@@ -89,6 +89,35 @@ static int host_done(struct request *req)
 	return advance(req);
 }
 
+/* Zeros that the format only notes must be in a raw data file too, and first. */
+static int mirror(struct request *req)
+{
+	struct bd_node *node = req->pub.node;
+	uint64_t off = req->pub.off + req->pos, end = off + req->part;
+	struct req_op *rop;
+	unsigned flags;
+
+	if (req->kind == REQ_DISCARD) {
+		/* The format drops whole clusters only. */
+		off = round_up(off, node->cluster_size);
+		end = end == node->size ? end : round_down(end, node->cluster_size);
+	}
+	req->state = ST_STEP;
+	if (!node->data_is_raw || off >= end)
+		return 1;
+	rop = bd_req_op_get(req);
+	if (!rop) {
+		req->state = ST_MIRROR;
+		return 0;
+	}
+	flags = req->kind == REQ_DISCARD || req->pub.flags & BD_REQ_UNMAP ? IO_UNMAP : 0;
+	if (req->pub.flags & BD_REQ_NO_FALLBACK)
+		flags |= IO_NO_FALLBACK;
+	rop->op.niov = 0;
+	bd_req_op_submit(rop, IO_ZERO, node->data, off, end - off, flags);
+	return 0;
+}
+
 /* One bounded step of the format. */
 static int by_format(struct request *req)
 {
@@ -141,9 +170,13 @@ int bd_zero_state(struct request *req)
 		req->zero_part = false;
 		if (!bd_request_lock(req, off, min_u64(req->pub.len - req->pos, LOCK_MAX), true))
 			return 0;
-		req->state = ST_STEP;
+		req->state = ST_MIRROR;
 		return 1;
+	case ST_MIRROR:
+		return mirror(req);
 	case ST_STEP:
+		if (req->ops)
+			return 0;
 		has_hook = req->kind == REQ_ZERO ? ops->zero != NULL : ops->discard != NULL;
 		return has_hook ? by_format(req) : by_host(req);
 	case ST_DATA:

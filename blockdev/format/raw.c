@@ -25,26 +25,32 @@ static int raw_probe(const uint8_t *head, size_t len)
 	return 1; /* anything can be raw; everybody else knows better */
 }
 
-/* A part of a file has no plain name.  Like: QEMU's json: names. */
-static int set_name(struct bd_node *node, uint64_t off, bool has_off, uint64_t size)
+/* A part of a file has no plain name; @given: offset and size as they were given.  Like: QEMU. */
+static int set_name(struct bd_node *node, struct bd_opts *given)
 {
-	__cleanup(opts) struct bd_opts *opts = bd_opts_new();
-	char text[24];
+	if (bd_opts_set(given, "driver", "raw") < 0)
+		return -ENOMEM;
+	return bd_node_set_name(node, given, NULL, NULL);
+}
 
-	if (!opts)
-		return -ENOMEM;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)off);
-	if ((has_off && bd_opts_set(opts, "offset", text) < 0) ||
-	    bd_opts_set(opts, "driver", "raw") < 0)
-		return -ENOMEM;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
-	if (size && bd_opts_set(opts, "size", text) < 0)
-		return -ENOMEM;
-	return bd_node_set_name(node, opts, NULL, NULL);
+/* Copies of the options that are about to be taken. */
+static int keep(const struct bd_opts *opts, struct bd_opts *given)
+{
+	for (size_t i = 0; i < bd_opts_count(opts); i++) {
+		const char *key = bd_opts_key(opts, i);
+		int ret = 0;
+
+		if (!strcmp(key, "offset") || !strcmp(key, "size"))
+			ret = bd_opts_set_from(given, key, opts, i);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
 }
 
 static int raw_open(struct bd_node *node, struct bd_error *err)
 {
+	__cleanup(opts) struct bd_opts *given = bd_opts_new();
 	struct raw *raw = node->state;
 	int64_t length = io_length(node->file);
 	uint64_t size = 0;
@@ -55,6 +61,8 @@ static int raw_open(struct bd_node *node, struct bd_error *err)
 		return bd_fail_errno(err, (int)length, "Could not get image size");
 	if (length > INT64_MAX - SECTOR)
 		return bd_fail(err, -EFBIG, "Image size is too large");
+	if (!given || keep(node->opts, given) < 0)
+		return bd_fail(err, -ENOMEM, "Out of memory");
 	if ((ret = bd_opts_take_size(node->opts, "offset", &raw->off, &has_off, err)) < 0 ||
 	    (ret = bd_opts_take_size(node->opts, "size", &size, &raw->fixed, err)) < 0)
 		return ret;
@@ -70,7 +78,7 @@ static int raw_open(struct bd_node *node, struct bd_error *err)
 			       "smaller or equal to the  actual size of the containing file "
 			       "(%lld)", (unsigned long long)raw->off, (unsigned long long)size,
 			       (long long)length);
-	if ((has_off || raw->fixed) && set_name(node, raw->off, has_off, size) < 0)
+	if ((has_off || raw->fixed) && set_name(node, given) < 0)
 		return bd_fail(err, -ENOMEM, "Out of memory");
 	node->size = raw->fixed ? size : round_up((uint64_t)length - raw->off, SECTOR);
 	node->request_align = 1;

@@ -19,6 +19,8 @@ struct bd_opts *bd_opts_copy(const struct bd_opts *opts);
 
 /* Set @key, replacing an older value.  Copies both.  0 or -ENOMEM. */
 int bd_opts_set(struct bd_opts *opts, const char *key, const char *value);
+/* The same; @value is what JSON writes without quotes: a number, or "on" and "off" for truth. */
+int bd_opts_set_bare(struct bd_opts *opts, const char *key, const char *value);
 /* The value of @key, borrowed until the list changes; NULL: not set. */
 const char *bd_opts_get(const struct bd_opts *opts, const char *key);
 /* Remove @key and return its value (the caller frees); NULL: not set. */
@@ -29,6 +31,9 @@ size_t bd_opts_count(const struct bd_opts *opts);
 /* Key and value number @i, in order of first setting. */
 const char *bd_opts_key(const struct bd_opts *opts, size_t i);
 const char *bd_opts_value(const struct bd_opts *opts, size_t i);
+/* The value of @from's pair @i under @key. */
+int bd_opts_set_from(struct bd_opts *opts, const char *key, const struct bd_opts *from, size_t i);
+bool bd_opts_is_bare(const struct bd_opts *opts, size_t i);
 
 /*
  * Parse "a=b,c=d" into @opts; a comma inside a value is doubled; a bare word at the start is the

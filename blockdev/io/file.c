@@ -47,6 +47,11 @@ static const struct io_file_ops *find_driver(const char *name)
 	return strcmp(name, io_window_driver.name) ? NULL : &io_window_driver;
 }
 
+bool io_driver_exists(const char *name)
+{
+	return find_driver(name);
+}
+
 /* --- options ----------------------------------------------------------------------------- */
 
 static int take_flag(struct bd_opts *opts, const char *key, unsigned bit, unsigned *flags,

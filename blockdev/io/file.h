@@ -67,6 +67,7 @@ struct io_file {
 };
 
 extern const struct io_file_ops *const io_drivers[]; /* NULL-terminated */
+bool io_driver_exists(const char *name);
 
 /* For drivers: set the fields every file has; @filename is copied.  0 or -ENOMEM. */
 int io_file_init(struct io_file *file, const struct io_file_ops *ops, struct io_ctx *ctx,

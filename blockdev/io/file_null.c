@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "blockdev/base/cleanup.h"
 #include "blockdev/base/iov.h"
 #include "blockdev/base/opts_take.h"
 #include "blockdev/io/drivers.h"
@@ -95,23 +96,33 @@ static int take_options(struct null_file *null, struct bd_opts *opts, struct bd_
 	return ret;
 }
 
+/* What is read from the device does not depend on how long it takes. */
+static char *null_name(const struct io_file_ops *ops, const struct bd_opts *opts)
+{
+	__cleanup(opts) struct bd_opts *given = bd_opts_copy(opts);
+	__cleanup(free) char *json = NULL;
+	char *name;
+
+	if (!given)
+		return NULL;
+	free(bd_opts_take(given, "latency-ns"));
+	if (!bd_opts_count(given))
+		return asprintf(&name, "%s://", ops->name) < 0 ? NULL : name;
+	if (bd_opts_set(given, "driver", ops->name) < 0)
+		return NULL;
+	json = bd_opts_to_json(given);
+	return !json || asprintf(&name, "json:%s", json) < 0 ? NULL : name;
+}
+
 static int open_null(const struct io_file_ops *ops, struct io_ctx *ctx, struct bd_opts *opts,
 		     unsigned flags, struct io_file **out, struct bd_error *err)
 {
 	struct null_file *null = calloc(1, sizeof(*null));
-	char *json = bd_opts_to_json(opts), *name = NULL;
+	char *name = null_name(ops, opts);
 	int ret = -ENOMEM;
 
-	if (!null || !json)
+	if (!null || !name)
 		goto out;
-	if (!bd_opts_count(opts))
-		ret = asprintf(&name, "%s://", ops->name);
-	else
-		ret = asprintf(&name, "json:{\"driver\": \"%s\", %s", ops->name, json + 1);
-	if (ret < 0) {
-		ret = -ENOMEM;
-		goto out;
-	}
 	null->size = 1ull << 30;
 	list_init(&null->waiting);
 	list_init(&null->timer.link);
@@ -129,7 +140,6 @@ out:
 		free(null);
 	*out = ret < 0 ? NULL : &null->file;
 	free(name);
-	free(json);
 	return ret == -ENOMEM ? bd_fail_errno(err, ret, "Could not open null device") : ret;
 }
 

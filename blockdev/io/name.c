@@ -24,6 +24,14 @@ static int set_default(struct bd_opts *opts, const char *key, const char *value,
 	return bd_fail_errno(err, -ENOMEM, "Could not parse the file name");
 }
 
+static int copy_default(struct bd_opts *opts, const char *key, const struct bd_opts *from, size_t i,
+			struct bd_error *err)
+{
+	if (bd_opts_get(opts, key) || bd_opts_set_from(opts, key, from, i) == 0)
+		return 0;
+	return bd_fail_errno(err, -ENOMEM, "Could not parse the file name");
+}
+
 /* Every key of @from, behind @prefix. */
 static int merge(struct bd_opts *opts, const char *prefix, const struct bd_opts *from,
 		 struct bd_error *err)
@@ -36,7 +44,7 @@ static int merge(struct bd_opts *opts, const char *prefix, const struct bd_opts 
 		bd_strbuf_adds(&key, prefix);
 		bd_strbuf_adds(&key, bd_opts_key(from, i));
 		ret = key.failed ? bd_fail_errno(err, -ENOMEM, "Could not parse the file name")
-				 : set_default(opts, key.text, bd_opts_value(from, i), err);
+				 : copy_default(opts, key.text, from, i, err);
 		bd_strbuf_free(&key);
 	}
 	return ret;
@@ -89,6 +97,20 @@ static int parse_path(const char *driver, const char *path, struct bd_opts *opts
 	return ret < 0 ? ret : set_default(opts, "filename", path, err);
 }
 
+/* What is left of "file:a:b" must not look like a protocol of its own. */
+static int parse_file(const char *path, struct bd_opts *opts, struct bd_error *err)
+{
+	__cleanup(free) char *plain = NULL;
+
+	if (!io_name_has_protocol(path))
+		return parse_path(NULL, path, opts, err);
+	if (asprintf(&plain, "./%s", path) < 0) {
+		plain = NULL;
+		return bd_fail_errno(err, -ENOMEM, "Could not parse the file name");
+	}
+	return parse_path(NULL, plain, opts, err);
+}
+
 /* "null-co://" and nothing behind it. */
 static int parse_null(const char *driver, const char *rest, struct bd_opts *opts,
 		      struct bd_error *err)
@@ -114,7 +136,7 @@ int io_name_to_opts(const char *name, struct bd_opts *opts, struct bd_error *err
 	if (is_prefix(name, "json:"))
 		return parse_json(rest, opts, err);
 	if (is_prefix(name, "file:"))
-		return parse_path(NULL, rest, opts, err);
+		return parse_file(rest, opts, err);
 	if (is_prefix(name, "host_device:"))
 		return parse_path("host_device", rest, opts, err);
 	if (is_prefix(name, "null-co:"))

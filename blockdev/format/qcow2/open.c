@@ -198,6 +198,7 @@ static void describe(struct qcow2 *q)
 	node->cluster_size = q->cluster_size;
 	node->request_align = node->encrypted ? 512 : 1;
 	node->dirty = q->incompatible & QCOW2_INCOMPAT_DIRTY;
+	node->data_is_raw = node->data != node->file && q->autoclear & QCOW2_AUTOCLEAR_RAW_DATA;
 	/* Clusters that exist already were preallocated: they hold what their file held. */
 	node->zero_init = !q->l1 || !q->l1_size || !q->l1[0] ||
 			  (!node->encrypted && node->data->zero_init);

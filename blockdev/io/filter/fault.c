@@ -172,26 +172,27 @@ static int take_rules(struct fault *fault, struct bd_opts *opts, char **config,
 /* Limits QEMU lets a test set; those about sizes of zero and discard requests change nothing. */
 static int take_limits(struct io_file *file, struct bd_opts *opts, struct bd_error *err)
 {
-	static const char *const ignored[] = {
-		"opt-write-zero", "max-write-zero", "opt-discard", "max-discard",
-		"take-child-perms", "unshare-child-perms",
+	static const char *const names[] = {
+		"max-transfer", "opt-write-zero", "max-write-zero", "opt-discard", "max-discard",
 	};
-	uint64_t align = 0, max = 0, unused;
+	uint64_t align = 0, max = 0, value;
 	int ret = bd_opts_take_size(opts, "align", &align, NULL, err);
 
-	if (ret == 0)
-		ret = bd_opts_take_size(opts, "max-transfer", &max, NULL, err);
-	for (size_t i = 0; ret == 0 && i < sizeof(ignored) / sizeof(ignored[0]); i++) {
-		if (i < 4)
-			ret = bd_opts_take_size(opts, ignored[i], &unused, NULL, err);
-		else
-			free(bd_opts_take(opts, ignored[i]));
-	}
-	if (ret < 0)
-		return ret;
-	if (align && (align >= INT32_MAX || !is_pow2(align)))
+	if (ret == 0 && align && (align >= INT32_MAX || !is_pow2(align)))
 		return bd_fail(err, -EINVAL, "Cannot meet constraints with align %llu",
 			       (unsigned long long)align);
+	for (size_t i = 0; ret == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+		value = 0;
+		ret = bd_opts_take_size(opts, names[i], &value, NULL, err);
+		if (ret == 0 && align && value % align)
+			return bd_fail(err, -EINVAL, "Cannot meet constraints with %s %llu",
+				       names[i], (unsigned long long)value);
+		max = i ? max : value;
+	}
+	free(bd_opts_take(opts, "take-child-perms"));
+	free(bd_opts_take(opts, "unshare-child-perms"));
+	if (ret < 0)
+		return ret;
 	if (align)
 		file->request_align = (uint32_t)align;
 	if (max && max < UINT32_MAX)
@@ -199,12 +200,32 @@ static int take_limits(struct io_file *file, struct bd_opts *opts, struct bd_err
 	return 0;
 }
 
-/* "blkdebug:config:image" where that says everything. */
-static int set_name(struct io_file *file, const char *config, struct bd_error *err)
+/* All of @given, what was said about this file alone, and the file below. */
+static char *json_name(const struct io_file *file, struct bd_opts *given)
 {
+	__cleanup(free) char *json = NULL;
 	char *name;
 
-	if (asprintf(&name, "blkdebug:%s:%s", config ? config : "", file->child->filename) < 0)
+	if (bd_opts_set(given, "driver", "blkdebug") < 0 ||
+	    bd_opts_set(given, "image.driver", file->child->ops->name) < 0 ||
+	    bd_opts_set(given, "image.filename", file->child->filename) < 0)
+		return NULL;
+	json = bd_opts_to_json(given);
+	return json && asprintf(&name, "json:%s", json) >= 0 ? name : NULL;
+}
+
+/* "blkdebug:config:image" where that says everything. */
+static int set_name(struct io_file *file, struct bd_opts *given, struct bd_error *err)
+{
+	const char *config = bd_opts_get(given, "config");
+	char *name;
+
+	if (bd_opts_count(given) > (config != NULL))
+		name = json_name(file, given);
+	else if (asprintf(&name, "blkdebug:%s:%s", config ? config : "",
+			  file->child->filename) < 0)
+		name = NULL;
+	if (!name)
 		return bd_fail_errno(err, -ENOMEM, "Could not open driver 'blkdebug'");
 	free(file->filename);
 	file->filename = name;
@@ -213,11 +234,12 @@ static int set_name(struct io_file *file, const char *config, struct bd_error *e
 
 static int open_above(struct fault *fault, struct bd_opts *opts, struct bd_error *err)
 {
+	__cleanup(opts) struct bd_opts *given = bd_opts_copy(opts);
 	__cleanup(free) char *config = NULL;
-	int ret = take_rules(fault, opts, &config, err);
+	int ret = given ? take_rules(fault, opts, &config, err) : -ENOMEM;
 
 	if (ret == 0)
-		ret = set_name(&fault->file, config, err);
+		ret = set_name(&fault->file, given, err);
 	if (ret == 0)
 		ret = take_limits(&fault->file, opts, err);
 	if (ret == 0)

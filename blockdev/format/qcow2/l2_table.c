@@ -167,13 +167,13 @@ int qcow2_l2_own(struct qcow2 *q, uint64_t idx, struct bd_wait *wait)
 	struct qcow2_alloc *a = q->alloc;
 	uint64_t entry = q->l1[idx];
 
-	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED &&
-	    !(a->l2_step != L2_IDLE && a->l2_idx == idx))
-		return 1;
 	if ((entry & QCOW2_OFFSET_MASK) & (q->cluster_size - 1))
 		return bd_corrupt(q->node, "L2 table offset %#llx unaligned (L1 index: %#llx)",
 				  (unsigned long long)(entry & QCOW2_OFFSET_MASK),
 				  (unsigned long long)idx);
+	if (entry & QCOW2_OFFSET_MASK && entry & QCOW2_OFLAG_COPIED &&
+	    !(a->l2_step != L2_IDLE && a->l2_idx == idx))
+		return 1;
 	if (a->l2_step == L2_IDLE) {
 		struct meta_slot *slot;
 		int ret;

@@ -166,6 +166,46 @@ def commit(make):
     return ["qimg", "commit", "-q", "image"], ["image", "base"], ["image"]
 
 
+def converted(make, *options):
+    make.mixed("source", size="2M")
+    make.io("source", "write -P 6 100k 700k", "write -P 7 1M 300k")
+    return ["qimg", "convert", *options, "source", "target"], ["source"], ["source"]
+
+
+@scene(SCENES)
+def convert(make):
+    return converted(make, "-O", "qcow2", "-o", "cluster_size=4k")
+
+
+@scene(SCENES)
+def convert_packed(make):
+    return converted(make, "-c", "-O", "qcow2", "-o", "cluster_size=4k")
+
+
+@scene(SCENES)
+def convert_raw(make):
+    return converted(make, "-O", "raw")
+
+
+@scene(SCENES)
+def convert_full(make):
+    return converted(make, "-W", "-O", "qcow2", "-o", "preallocation=full,cluster_size=512")
+
+
+@scene(SCENES)
+def convert_bitmaps(make):
+    return converted(make, "--bitmaps", "-O", "qcow2", "-o", "cluster_size=4k")
+
+
+@scene(SCENES)
+def convert_shared(make):
+    """A target that is there, with a bitmap, is written to; it stays."""
+    make.mixed("source", size="256k")
+    make.mixed("image", "cluster_size=512", "256k")
+    return (["qimg", "convert", "-n", "-O", "qcow2", "source", "image"], ["image", "source"],
+            ["source"])
+
+
 @scene(SCENES)
 def repair_leaks(make):
     make.mixed()
@@ -191,6 +231,50 @@ def rebuild(make):
         file.seek(table)
         file.write(bytes(8))
     return ["qimg", "check", "-q", "-r", "all", "image"], [], ["image"]
+
+
+KEYS = ["--object", "secret,id=p,data=first", "--object", "secret,id=q,data=second"]
+
+
+def keyed(make, options, prefix, change):
+    """A change of key slots.  The image is encrypted, with the password "first"."""
+    make.img("create", "-q", *KEYS, "-f", options.split(",")[0][7:], "-o",
+             "%skey-secret=p,%siter-time=1%s" % (prefix, prefix,
+             ",encrypt.format=luks,cluster_size=512" if prefix else ""), "image", "64k")
+    make.call("qimg-io", *KEYS, "--image-opts", "-c", "write -P 5 1k 30k",
+              "%s,%skey-secret=p,file.filename=image" % (options, prefix))
+    for one in change[:-1]:
+        make.img(*amended(options, prefix, one))
+    return ["qimg", *amended(options, prefix, change[-1])], [], []
+
+
+def amended(options, prefix, change):
+    return ["amend", *KEYS, "--image-opts",
+            "%s,%skey-secret=p,file.filename=image" % (options, prefix), "-o",
+            ",".join(prefix + one for one in change.split(","))]
+
+
+ADD = "state=active,new-secret=q,iter-time=1"
+
+
+@scene(SCENES)
+def key_added(make):
+    return keyed(make, "driver=luks", "", [ADD])
+
+
+@scene(SCENES)
+def key_removed(make):
+    return keyed(make, "driver=luks", "", [ADD, "state=inactive,old-secret=q"])
+
+
+@scene(SCENES)
+def key_added_inside(make):
+    return keyed(make, "driver=qcow2", "encrypt.", [ADD])
+
+
+@scene(SCENES)
+def key_removed_inside(make):
+    return keyed(make, "driver=qcow2", "encrypt.", [ADD, "state=inactive,old-secret=q"])
 
 
 # --- writes ------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ struct qcow2_alloc {
 	bool starting;            /* the round begins at the queue's next turn */
 	bool want_counts;         /* lazy refcounts: the next round writes them nevertheless */
 	int err;
+	int failed;               /* what the last round ended with: 0 or a negative errno */
 	uint64_t grace_seq;
 	uint32_t table_pos;       /* next sector of the table being written */
 	uint8_t *buf;             /* sectors being written; owned */

@@ -46,7 +46,10 @@ int qcow2_flush_once(struct qcow2 *q)
 		ret = bd_queue_poll(q->node->queue, true) < 0 ? -EIO : 0;
 	if (ret == 0)
 		ret = state.wait.res;
-	return ret < 0 ? ret : wait_idle(q);
+	if (ret == 0)
+		ret = wait_idle(q);
+	/* What was asked for is durable; but it ended before all frees were applied. */
+	return ret < 0 ? ret : q->alloc->failed;
 }
 
 int qcow2_flush_all(struct qcow2 *q)

@@ -235,6 +235,7 @@ static void end(struct qcow2 *q)
 		metacache_fail(q->refcount_cache, a->err);
 		again = false;
 	}
+	a->failed = a->err;
 	a->err = 0; /* the next round tries again */
 	a->step = ROUND_IDLE;
 	open_gate(q);

@@ -177,6 +177,7 @@ _hold() {
 	local file=$1 i
 	shift
 	mkfifo .hold
+	: >.held
 	qemu-io "$@" "$file" <.hold >.held 2>&1 &
 	held=$!
 	exec 9>.hold

@@ -14,7 +14,6 @@
 #include "vkvm/boot/kernel.h"
 #include "vkvm/control/control.h"
 #include "vkvm/control/daemon.h"
-#include "vkvm/control/sandbox.h"
 #include "vkvm/devices/platform.h"
 #include "vkvm/options.h"
 #include "vkvm/report.h"

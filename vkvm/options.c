@@ -15,6 +15,7 @@
 enum kind {
 	OPT_FLAG,     /* bool at the field */
 	OPT_TEXT,     /* const char * at the field; the last one wins */
+	OPT_DISK,     /* an image; field is its place */
 	OPT_PARSED,   /* by its function */
 	OPT_IGNORED,  /* means nothing here, and does no harm */
 	OPT_REFUSED,  /* something this program does not do; help says what */
@@ -30,26 +31,6 @@ struct option {
 };
 
 /* --- values ------------------------------------------------------------------------------ */
-
-static int parse_hda(struct options *options, const char *arg, struct bd_error *err)
-{
-	return drives_add_file(&options->drives, arg, 0, err);
-}
-
-static int parse_hdb(struct options *options, const char *arg, struct bd_error *err)
-{
-	return drives_add_file(&options->drives, arg, 1, err);
-}
-
-static int parse_hdc(struct options *options, const char *arg, struct bd_error *err)
-{
-	return drives_add_file(&options->drives, arg, 2, err);
-}
-
-static int parse_hdd(struct options *options, const char *arg, struct bd_error *err)
-{
-	return drives_add_file(&options->drives, arg, 3, err);
-}
 
 static int parse_drive(struct options *options, const char *arg, struct bd_error *err)
 {
@@ -178,6 +159,7 @@ static int parse_version(struct options *options, const char *arg, struct bd_err
 	{ name, arg, OPT_TEXT, offsetof(struct options, field), NULL, help }
 #define FLAG(name, field, help) \
 	{ name, NULL, OPT_FLAG, offsetof(struct options, field), NULL, help }
+#define DISK(name, index, help) { name, "FILE", OPT_DISK, index, NULL, help }
 #define PARSED(name, arg, fn, help) { name, arg, OPT_PARSED, 0, fn, help }
 #define IGNORED(name, arg) { name, arg, OPT_IGNORED, 0, NULL, NULL }
 #define REFUSED(name, arg, why) { name, arg, OPT_REFUSED, 0, NULL, why }
@@ -188,10 +170,10 @@ static const struct option table[] = {
 	PARSED("version", NULL, parse_version, "print the version"),
 	PARSED("m", "SIZE", parse_memory, "memory, in MiB or with a suffix [128M]"),
 	PARSED("smp", "N", parse_smp, "processors [1]"),
-	PARSED("hda", "FILE", parse_hda, "first disk; -hdb, -hdc, -hdd likewise"),
-	PARSED("hdb", "FILE", parse_hdb, NULL),
-	PARSED("hdc", "FILE", parse_hdc, NULL),
-	PARSED("hdd", "FILE", parse_hdd, NULL),
+	DISK("hda", 0, "first disk; -hdb, -hdc, -hdd likewise"),
+	DISK("hdb", 1, NULL),
+	DISK("hdc", 2, NULL),
+	DISK("hdd", 3, NULL),
 	PARSED("drive", "OPTIONS", parse_drive, "a disk: file=, format=, cache=, werror=..."),
 	PARSED("blockdev", "OPTIONS", parse_blockdev, "a disk's image, by node-name= or as JSON"),
 	PARSED("device", "OPTIONS", parse_device, "virtio-blk-pci,drive=; isa-debug-exit,iobase="),
@@ -277,6 +259,8 @@ static int apply(struct options *options, const struct option *option, const cha
 	case OPT_TEXT:
 		*(const char **)field = arg;
 		return 0;
+	case OPT_DISK:
+		return drives_add_file(&options->drives, arg, (int)option->field, err);
 	case OPT_PARSED:
 		return option->parse(options, arg, err);
 	case OPT_IGNORED:

@@ -62,7 +62,8 @@ int bd_histogram_set(struct bd_histogram *histogram, const uint64_t *bounds, siz
 		last = bounds[i];
 	}
 	*histogram = (struct bd_histogram){ .nr = (unsigned)nr };
-	memcpy(histogram->bounds, bounds, nr * sizeof(*bounds));
+	if (nr)
+		memcpy(histogram->bounds, bounds, nr * sizeof(*bounds));
 	return 0;
 }
 

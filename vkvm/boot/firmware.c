@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "vkvm/boot/e820.h"
-
 enum { LOW_PART = 256 << 10, LOW_END = 0x100000, MAX_SIZE = 16 << 20 };
 
 static const char *const places[] = {

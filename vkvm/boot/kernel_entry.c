@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "vkvm/boot/e820.h"
 #include "vkvm/boot/kernel.h"
 #include "vkvm/machine/vcpu.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands on disks while the guest runs. */
-#include "vkvm/control/block_commands.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

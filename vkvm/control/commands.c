@@ -6,7 +6,6 @@
 
 #include "blockdev/include/info.h"
 #include "config.h"
-#include "vkvm/control/block_commands.h"
 #include "vkvm/control/control.h"
 
 static int do_query_status(struct command *cmd)

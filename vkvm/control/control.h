@@ -6,10 +6,20 @@
 #include "vkvm/block/disks.h"
 #include "vkvm/control/chardev.h"
 #include "vkvm/control/monitor.h"
-#include "vkvm/control/stats.h"
 #include "vkvm/control/terminal.h"
 #include "vkvm/devices/power.h"
 #include "vkvm/devices/serial.h"
+
+/* Counters at intervals: a live line on standard error, a line of JSON in a file. */
+struct stats {
+	unsigned interval;           /* seconds; 0: never */
+	bool live;                   /* on standard error */
+	int fd;                      /* of the file; -1: none */
+	uint64_t next_ns;            /* of bd_clock_ns() */
+	struct stats_total {
+		double operations, bytes, interrupts;
+	} last[DRIVES_MAX];
+};
 
 struct control {
 	struct machine *machine;
@@ -44,5 +54,22 @@ void control_end(struct control *control, int status, const char *reason);
 void control_event(struct control *control, const char *name, json_t *data);
 /* Until the machine ends.  Returns the exit status of the program. */
 int control_run(struct control *control);
+
+/* --- stats.c ----------------------------------------------------------------------------- */
+
+/* Milliseconds until stats_show() is due; -1: never. */
+int stats_wait(const struct stats *stats);
+/* Show, if it is time. */
+void stats_show(struct stats *stats, struct control *control);
+
+/* --- sandbox.c --------------------------------------------------------------------------- */
+
+/*
+ * Give up, for all threads, what a monitor never needs (other programs, networks, other processes,
+ * mounts, modules), and all files but the folders of the disks' images and temporary ones.
+ * @files: others that must be removed at the end, up to a NULL.
+ * After everything is open, before the guest runs.  What an old kernel cannot do is left out.
+ */
+int sandbox_enter(struct disks *disks, const char *const *files, struct bd_error *err);
 
 #endif

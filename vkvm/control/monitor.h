@@ -47,6 +47,20 @@ int command_run(struct command *cmd, const char *name);
 /* Names of all commands, as query-commands shows them. */
 json_t *command_names(void);
 
+/* --- block_commands.c: on the I/O thread, the disk drained ------------------------------- */
+
+int block_query(struct command *cmd);
+int block_query_nodes(struct command *cmd);
+int block_query_stats(struct command *cmd);
+int block_resize(struct command *cmd);
+int block_snapshot(struct command *cmd);
+int block_delete_snapshot(struct command *cmd);
+int block_overlay(struct command *cmd);
+int block_reopen(struct command *cmd);
+int block_set_io_throttle(struct command *cmd);
+int block_set_histogram(struct command *cmd);
+int block_commit(struct command *cmd);
+
 /* --- hmp.c ------------------------------------------------------------------------------- */
 
 /* Run a line of HMP; returns its output, which the caller frees; NULL: no memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp and Landlock. */
-#include "vkvm/control/sandbox.h"
+#include "vkvm/control/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters at intervals. */
-#include "vkvm/control/stats.h"
-
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "vkvm/control/block_commands.h"
 #include "vkvm/control/control.h"
 #include "vkvm/report.h"
 

@@ -2,6 +2,7 @@
 /* The virtual machine: direct use of KVM's ioctls. */
 #include "vkvm/machine/vm.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -102,6 +103,33 @@ static int add_ram(struct vm *vm, struct bd_error *err)
 	if (ret == 0 && vm->ram_size > low)
 		ret = vm_add_slot(vm, VM_HIGH_BASE, vm->ram + low, vm->ram_size - low, false, err);
 	return ret;
+}
+
+static unsigned add_range(struct e820_entry *entries, unsigned nr, uint64_t addr, uint64_t end,
+		    uint32_t type)
+{
+	if (end <= addr)
+		return nr;
+	entries[nr] = (struct e820_entry){ htole64(addr), htole64(end - addr), htole32(type) };
+	return nr + 1;
+}
+
+unsigned e820_fill(const struct vm *vm, bool firmware, struct e820_entry *entries)
+{
+	uint64_t low = vm_low_ram(vm), high = vm->ram_size - low;
+	unsigned nr = 0;
+
+	if (firmware) {
+		nr = add_range(entries, nr, 0, low, E820_RAM);
+	} else {
+		nr = add_range(entries, nr, 0, 0x9fc00, E820_RAM);
+		nr = add_range(entries, nr, 0x9fc00, 0xa0000, E820_RESERVED);
+		nr = add_range(entries, nr, 0xe0000, 0x100000, E820_RESERVED);
+		nr = add_range(entries, nr, 0x100000, low, E820_RAM);
+	}
+	/* KVM's own pages and the firmware's flash. */
+	nr = add_range(entries, nr, 0xfffbc000, 0x100000000, E820_RESERVED);
+	return add_range(entries, nr, VM_HIGH_BASE, VM_HIGH_BASE + high, E820_RAM);
 }
 
 /* --- interrupts -------------------------------------------------------------------------- */

@@ -46,6 +46,20 @@ int vm_add_slot(struct vm *vm, uint64_t gpa, void *host, uint64_t size, bool rea
 /* Bytes of RAM below 4 GiB. */
 uint64_t vm_low_ram(const struct vm *vm);
 
+enum { E820_RAM = 1, E820_RESERVED = 2, E820_MAX = 8 };
+
+/* Little endian, as it is passed on. */
+struct __attribute__((packed)) e820_entry {
+	uint64_t addr, size;
+	uint32_t type;
+};
+
+/*
+ * Fill @entries (room for E820_MAX) with the machine's memory and return their number.
+ * @firmware: the areas below 1 MiB are the firmware's business and are not set apart.
+ */
+unsigned e820_fill(const struct vm *vm, bool firmware, struct e820_entry *entries);
+
 /* Writing to @fd raises interrupt @gsi. */
 int vm_irqfd(struct vm *vm, unsigned gsi, int fd);
 /* A number for a message-signalled interrupt; -ENOSPC. */

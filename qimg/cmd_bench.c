@@ -294,6 +294,7 @@ static struct bd_node *open_image(const struct bench_values *v, const char *name
 	if (v->image.force_share)
 		args.flags |= BD_O_FORCE_SHARE;
 	if (ret == 0 && v->image.image_opts) {
+		report_short_forms(name, true);
 		ret = bd_opts_parse(opts, name, "file", &err);
 		args.filename = NULL;
 	}

@@ -63,6 +63,7 @@ struct bd_node *image_open(struct bd_queue *queue, const char *name,
 	}
 	if (image->image_opts) {
 		opts = bd_opts_new();
+		report_short_forms(name, true);
 		ret = opts ? bd_opts_parse(opts, name, "file", &err) :
 			     bd_fail(&err, -12, "Cannot allocate memory");
 		args.filename = NULL;

@@ -53,7 +53,9 @@ static int open_letter(int letter, struct io_open *how, char **options)
 	case 'U': how->flags |= BD_O_FORCE_SHARE; return 0;
 	case 't': return io_cache_mode(optarg, &how->flags);
 	case 'd': return discard_mode(optarg, &how->flags);
-	case 'o': return io_join_options(options, optarg);
+	case 'o':
+		report_short_forms(optarg, false);
+		return io_join_options(options, optarg);
 	default: return -EINVAL;
 	}
 }

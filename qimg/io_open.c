@@ -10,10 +10,27 @@
 #include "qimg/io.h"
 #include "qimg/report.h"
 
+/* What is in @name, as far as can be told.  "raw" if it does not open: the next one says why. */
+static const char *probe(struct io_state *io, const char *name)
+{
+	struct bd_open_args args = {.filename = name, .flags = BD_O_NO_IO | BD_O_NO_BACKING};
+	struct bd_node *node;
+	const char *format = "raw";
+
+	if (bd_open(io->queue, &args, &node, NULL) < 0)
+		return format;
+	if (!strcmp(bd_format_name(node), "qcow2"))
+		format = "qcow2";
+	else if (!strcmp(bd_format_name(node), "luks"))
+		format = "luks";
+	bd_close(node);
+	return format;
+}
+
 /* A temporary overlay over @name, for -s. */
 static int make_overlay(struct io_state *io, const char *name, struct bd_error *err)
 {
-	const char *format = io->how.format ? io->how.format : "qcow2";
+	const char *format = io->how.format ? io->how.format : probe(io, name);
 	char path[4096];
 	int ret = bd_overlay_temporary(io->queue, &(struct bd_overlay){ name, format, false, 0 },
 				       path, sizeof(path), err);
@@ -30,8 +47,10 @@ static int fill(struct bd_opts *opts, const char *name, const char *options,
 
 	if (options)
 		ret = bd_opts_parse(opts, options, NULL, err);
+	if (ret == 0 && how->image_opts && name && !how->again)
+		report_short_forms(name, false);
 	if (ret == 0 && how->image_opts && name)
-		ret = bd_opts_parse(opts, name, "file", err);
+		ret = bd_opts_parse(opts, name, "", err);
 	return ret;
 }
 

@@ -23,6 +23,7 @@ static int take_letter(struct change *change, int letter)
 		change->cache = true;
 		return io_cache_mode(optarg, &change->how.flags);
 	case 'o':
+		report_short_forms(optarg, false);
 		return io_join_options(&change->options, optarg);
 	case 'r':
 	case 'w':

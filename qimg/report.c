@@ -68,6 +68,27 @@ int report_usage(const char *fmt, ...)
 	return 1;
 }
 
+void report_short_forms(const char *text, bool implied)
+{
+	while (*text) {
+		size_t name = strcspn(text, "=,"), len = strcspn(text, ",");
+
+		if (name == len && name && !implied) {
+			bool off = !strncmp(text, "no", 2);
+
+			report_warning("short-form boolean option '%.*s' deprecated\n"
+				       "Please use %.*s=%s instead", (int)name, text,
+				       (int)name - (off ? 2 : 0), text + (off ? 2 : 0),
+				       off ? "off" : "on");
+		}
+		/* A doubled comma is part of a value. */
+		while (text[len] && text[len + 1] == ',')
+			len += 2 + strcspn(text + len + 2, ",");
+		text += len + (text[len] == ',');
+		implied = false;
+	}
+}
+
 void report_warn_line(const char *text, void *user)
 {
 	(void)user;

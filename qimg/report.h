@@ -10,6 +10,11 @@
 
 /* "qemu-img: text", with the name the program was called by, on standard error. */
 void report_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Warn of "x" and "nox" in the option list @text, which mean "x=on" and "x=off".
+ * @implied: a first word without "=" is a value.
+ */
+void report_short_forms(const char *text, bool implied);
 void report_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for an error of the library: @fmt in front of its text, and its hint below. */
 void report_failure(const struct bd_error *err, const char *fmt, ...)

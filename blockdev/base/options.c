@@ -207,7 +207,7 @@ static int parse_one(struct bd_opts *opts, const char **text, const char *implie
 	if ((*text)[len] == '=') {
 		bd_strbuf_add(&key, *text, len);
 		*text = parse_value(*text + len + 1, &value);
-	} else if (implied) {
+	} else if (implied && *implied) {
 		bd_strbuf_adds(&key, implied);
 		*text = parse_value(*text, &value);
 	} else {

@@ -37,8 +37,9 @@ bool bd_opts_is_bare(const struct bd_opts *opts, size_t i);
 
 /*
  * Parse "a=b,c=d" into @opts; a comma inside a value is doubled; a bare word at the start is the
- * value of @implied if that is not NULL, else "word" means "word=on" and "noword" "word=off".
- * -EINVAL with QEMU's text on malformed input.  Like: qemu-img's -o and --image-opts.
+ * value of @implied if that is not NULL or empty, else "word" means "word=on" and "noword"
+ * "word=off".  -EINVAL with QEMU's text on malformed input, if @implied is NULL.
+ * Like: qemu-img's -o and --image-opts.
  */
 int bd_opts_parse(struct bd_opts *opts, const char *text, const char *implied,
 		  struct bd_error *err);

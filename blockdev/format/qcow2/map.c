@@ -64,8 +64,14 @@ static int describe(const struct qcow2 *q, struct qcow2_entry entry, uint64_t of
 						(unsigned)(in_cluster >> q->subcluster_bits));
 
 	*ext = (struct bd_extent){.guest_off = off, .len = len, .node = q->node};
-	if (type == QCOW2_UNALLOCATED || type == QCOW2_UNALLOCATED_ALLOC)
+	if (type == QCOW2_UNALLOCATED)
 		return 0; /* kind 0: BD_UNALLOCATED */
+	if (type == QCOW2_UNALLOCATED_ALLOC) {
+		/* The room it would have is told, as QEMU does. */
+		ext->flags = BD_EXTENT_HAS_OFFSET;
+		ext->host_off = qcow2_entry_host(entry) + in_cluster;
+		return 0;
+	}
 	if (type == QCOW2_INVALID)
 		return bad_entry(q, off, "Invalid cluster entry found ");
 	if (type == QCOW2_COMPRESSED) {

@@ -176,6 +176,19 @@ int qcow2_repair_dirty(struct qcow2 *q, struct bd_error *err)
 	return 0;
 }
 
+/* Who may write does not keep up what bits nobody here knows stand for. */
+static int drop_unknown(struct qcow2 *q, struct bd_error *err)
+{
+	const uint64_t known = QCOW2_AUTOCLEAR_BITMAPS | QCOW2_AUTOCLEAR_RAW_DATA;
+	int ret;
+
+	if (q->version < 3 || !(q->autoclear & ~known))
+		return 0;
+	q->autoclear &= known;
+	ret = qcow2_header_write_features(q);
+	return ret < 0 ? bd_fail_errno(err, ret, "Could not update the image header") : 0;
+}
+
 static int start_data(struct qcow2 *q, struct bd_error *err)
 {
 	const unsigned flags = q->node->flags;
@@ -185,6 +198,8 @@ static int start_data(struct qcow2 *q, struct bd_error *err)
 		return 0;
 	ret = qcow2_data_start(q, err);
 	q->started = ret == 0;
+	if (ret == 0 && flags & BD_O_RDWR)
+		ret = drop_unknown(q, err);
 	if (ret == 0 && flags & BD_O_RDWR && !(flags & BD_O_CHECK))
 		ret = qcow2_repair_dirty(q, err);
 	return ret;

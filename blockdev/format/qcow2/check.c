@@ -51,7 +51,7 @@ int qcow2_check_count(struct qcow2_checker *ck, uint64_t off, uint64_t len, bool
 	if (!checked_add(off, len, &end) ||
 	    (end > ck->file_len && end - ck->file_len >= ck->q->cluster_size)) {
 		ck->res->corruptions++;
-		ck->suspicious = true;
+		ck->suspicious = ck->doubts.behind = true;
 		qcow2_check_say(ck, "ERROR: counting reference for region exceeding the end of the "
 				"file by one cluster or more: offset 0x%llx size 0x%llx",
 				(unsigned long long)off, (unsigned long long)len);
@@ -81,7 +81,7 @@ int qcow2_check_references(struct qcow2_checker *ck, bool with_refcounts)
 	qcow2_counts_free(&ck->counts);
 	ck->doubts.crossed = ck->doubts.tables = ck->doubts.empty = 0;
 	ck->doubts.nr_orphans = 0;
-	ck->doubts.overflow = ck->doubts.forgotten = false;
+	ck->doubts.overflow = ck->doubts.forgotten = ck->doubts.behind = false;
 	if ((ret = qcow2_counts_init(&ck->counts, ck->nr_clusters, q->refcount_order)) < 0 ||
 	    (ret = qcow2_check_count(ck, 0, q->cluster_size, true)) < 0 ||
 	    (ret = qcow2_check_l1(ck, q->l1_off, q->l1_size, true)) < 0 ||

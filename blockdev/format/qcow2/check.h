@@ -11,6 +11,7 @@ struct qcow2_doubts {
 	uint64_t crossed;            /* references to clusters that something else uses, too */
 	uint64_t tables, empty;      /* active L2 tables; those without an entry */
 	bool broken;                 /* entries that cannot be followed */
+	bool behind;                 /* something is named that lies behind the end of the file */
 	bool overflow;               /* more references to a cluster than its count can tell */
 	uint64_t *orphans;           /* clusters that are counted and not used, in order; owned */
 	size_t nr_orphans, room;

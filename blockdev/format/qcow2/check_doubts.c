@@ -51,20 +51,23 @@ bool qcow2_doubts_found(struct qcow2_checker *ck)
 {
 	const struct bd_check *res = ck->res;
 	const struct qcow2_doubts *d = &ck->doubts;
-	bool content = qcow2_orphans_judge(ck), crossed, lost;
+	bool content = qcow2_orphans_judge(ck), crossed, lost, cut = ck->rebuild && d->behind;
 
 	/* Counts that tell of both users do not change; narrow ones cannot tell. */
 	crossed = d->crossed && (ck->rebuild || d->overflow ||
 				 res->corruptions > ck->before.corruptions);
 	lost = content && (res->lost_tables || d->empty || d->broken);
 	if (!ck->fix || ck->fix & BD_FIX_FORCE)
-		return crossed || lost;
+		return crossed || lost || cut;
+	if (cut)
+		qcow2_check_say(ck, "Not repaired: what lies behind the end of the file would be "
+				"overwritten by new refcounts. Get the whole file.");
 	if (crossed)
 		qcow2_check_say(ck, "Not repaired: clusters are used twice, and one of the two "
 				"would read the data of the other. Copy the data out first.");
 	if (lost)
 		qcow2_check_say(ck, "Not repaired: lost clusters may be guest data whose tables "
 				"are damaged. Copy the image first.");
-	ck->res->not_repaired = crossed || lost;
-	return crossed || lost;
+	ck->res->not_repaired = crossed || lost || cut;
+	return crossed || lost || cut;
 }

@@ -137,7 +137,10 @@ START_TEST(options_json)
 	expect_opts(opts, "driver=raw;file.n=it's;file.q=\";file.list.0=1;file.list.1=-2;"
 		    "file.list.2=on;file.list.3=off;file.list.4=;a.b=1.5;");
 	text = bd_opts_to_json(opts);
-	ck_assert_ptr_nonnull(strstr(text, "\"file\": {\"n\": \"it's\", \"q\": \"\\\"\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"driver\": \"raw\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"n\": \"it's\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"q\": \"\\\"\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"a\": {\"b\": 1.5}"));
 }
 END_TEST
 

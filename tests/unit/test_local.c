@@ -66,8 +66,12 @@ START_TEST(local_holes)
 	file = open_ok(BD_O_RDWR);
 	memset(buf, 1, sizeof(buf));
 	ck_assert_int_eq(io_pwrite(file, 64 * KIB, buf, sizeof(buf)), 0);
-	ck_assert_int_eq(io_hole(file, 0, &len), 1);
-	ck_assert_uint_eq(len, 64 * KIB);
+	/* A new file has its first block. */
+	ck_assert_int_eq(io_hole(file, 0, &len), 0);
+	ck_assert_uint_eq(len, 4 * KIB);
+	len = MIB;
+	ck_assert_int_eq(io_hole(file, 4 * KIB, &len), 1);
+	ck_assert_uint_eq(len, 60 * KIB);
 	len = MIB;
 	ck_assert_int_eq(io_hole(file, 64 * KIB, &len), 0);
 	ck_assert_uint_eq(len, 4096);
@@ -78,9 +82,9 @@ START_TEST(local_holes)
 	ck_assert_int_eq(io_hole(file, 128 * KIB, &len), 1);
 	ck_assert_uint_eq(len, 2 * MIB);
 	ck_assert_int_eq(io_pdiscard(file, 64 * KIB, 4096), 0);
-	len = MIB;
-	ck_assert_int_eq(io_hole(file, 0, &len), 1);
-	ck_assert_uint_eq(len, MIB);
+	len = MIB - 4 * KIB;
+	ck_assert_int_eq(io_hole(file, 4 * KIB, &len), 1);
+	ck_assert_uint_eq(len, MIB - 4 * KIB);
 	/* Zeros behind the end make the file longer. */
 	ck_assert_int_eq(io_pzero(file, MIB, 4096, IO_UNMAP), 0);
 	ck_assert_int_eq(io_length(file), MIB + 4096);
@@ -97,9 +101,9 @@ START_TEST(local_resize)
 	create(MIB);
 	file = open_ok(BD_O_RDWR);
 	ck_assert_int_eq(io_resize(file, 2 * MIB, "falloc", &err), 0);
-	ck_assert_int_eq(io_allocated(file), MIB);
+	ck_assert_int_eq(io_allocated(file), MIB + 4 * KIB);
 	ck_assert_int_eq(io_resize(file, 3 * MIB, "full", &err), 0);
-	ck_assert_int_eq(io_allocated(file), 2 * MIB);
+	ck_assert_int_eq(io_allocated(file), 2 * MIB + 4 * KIB);
 	ck_assert_int_eq(io_length(file), 3 * MIB);
 	ck_assert_int_lt(io_resize(file, MIB, "full", &err), 0);
 	ck_assert_str_eq(err.msg, "Preallocation can't be used for shrinking files");

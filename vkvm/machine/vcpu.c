@@ -62,7 +62,7 @@ static int save(struct vcpu *cpu)
 
 	if (ioctl(fd, KVM_GET_REGS, &state->regs) < 0 ||
 	    ioctl(fd, KVM_GET_SREGS, &state->sregs) < 0 ||
-	    ioctl(fd, KVM_GET_XSAVE, &state->xsave) < 0 ||
+	    ioctl(fd, KVM_GET_XSAVE, state->xsave) < 0 ||
 	    ioctl(fd, KVM_GET_XCRS, &state->xcrs) < 0 ||
 	    ioctl(fd, KVM_GET_DEBUGREGS, &state->debugregs) < 0 ||
 	    ioctl(fd, KVM_GET_VCPU_EVENTS, &state->events) < 0 ||
@@ -81,7 +81,7 @@ void vcpu_reset(struct vcpu *cpu)
 	if (ioctl(fd, KVM_SET_SREGS, &state->sregs) < 0 ||
 	    ioctl(fd, KVM_SET_REGS, &state->regs) < 0 ||
 	    ioctl(fd, KVM_SET_XCRS, &state->xcrs) < 0 ||
-	    ioctl(fd, KVM_SET_XSAVE, &state->xsave) < 0 ||
+	    ioctl(fd, KVM_SET_XSAVE, state->xsave) < 0 ||
 	    ioctl(fd, KVM_SET_DEBUGREGS, &state->debugregs) < 0)
 		report_error("Could not reset processor %u: %s", cpu->idx, strerror(errno));
 	for (unsigned i = 0; i < state->nr_msrs; i++)

@@ -9,7 +9,7 @@
 struct vcpu_state {
 	struct kvm_regs regs;
 	struct kvm_sregs sregs;
-	struct kvm_xsave xsave;
+	uint32_t xsave[1024];        /* struct kvm_xsave without what may follow its region */
 	struct kvm_xcrs xcrs;
 	struct kvm_debugregs debugregs;
 	struct kvm_vcpu_events events;

@@ -71,6 +71,19 @@ sound() {
 	"$oracle" check -q "$1" || fail "$oracle check $1"
 }
 
+# eventually COMMAND...: until it succeeds, 20 seconds at most; its last error is shown
+eventually() {
+	tries=0
+	until "$@" >eventually.out 2>&1; do
+		sleep 0.05
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || { cat eventually.out; fail "not in time: $*"; }
+	done
+}
+
+# until_said TEXT: by a guest whose output goes to out
+until_said() { eventually grep -sF "$1" out; }
+
 # holds EXPECT IMAGE FORMAT: both programs read what is expected
 holds() {
 	for tool in "$qimg" "$oracle"; do

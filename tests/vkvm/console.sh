@@ -37,12 +37,8 @@ expect 0 timeout 60 "$vkvm" $run -daemonize -pidfile pid -serial unix:line,serve
 pid=$(cat pid)
 kill -0 "$pid" || fail "it is not there"
 talk line
-tries=0
-while kill -0 "$pid" 2>/dev/null; do
-	sleep 0.1
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || fail "it does not end"
-done
+ended() { ! kill -0 "$pid" 2>/dev/null; }
+eventually ended
 [ ! -e pid ] && [ ! -e line ] || fail "files are left"
 expect 1 "$vkvm" -daemonize -hda nowhere
 says "Could not open 'nowhere'"
@@ -51,12 +47,7 @@ says "cannot be used with -daemonize"
 
 timeout 60 "$vkvm" $run -serial pty </dev/null >out 2>&1 &
 runner=$!
-tries=0
-until grep -q redirected out; do
-	sleep 0.1
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || fail "no pseudo-terminal"
-done
+until_said redirected
 talk "$(sed -n 's/.*redirected to //p' out)"
 status=0
 wait $runner || status=$?

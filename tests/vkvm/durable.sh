@@ -20,21 +20,11 @@ for options in cache=writeback cache=none cache=writethrough lazy; do
 	[ $options = lazy ] || drive=$drive,$options
 	rm -f out
 	"$vkvm" -kernel "$guests/guest.elf" -initrd script -drive $drive </dev/null >out 2>&1 &
-	tries=0
-	until grep -qs flushed out; do
-		sleep 0.05
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "nothing was flushed"
-	done
+	until_said flushed
 	kill -9 $!
 	wait $! || true
 	# The kernel may hold the locks of a killed program a moment longer.
-	tries=0
-	until "$qimg" info disk.qcow2 >info 2>&1; do
-		sleep 0.05
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "$(cat info)"
-	done
+	eventually "$qimg" info disk.qcow2
 	# Clusters may be lost, no more; lazy counts are repaired at the next start.
 	status=0
 	"$oracle" check -q -r leaks disk.qcow2 || status=$?

@@ -11,15 +11,6 @@ begin() {
 		<>input >out 2>&1 &
 	pid=$!
 }
-# until_said TEXT
-until_said() {
-	tries=0
-	until grep -qsF "$1" out; do
-		sleep 0.05
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || { cat out; fail "the guest never said $1"; }
-	done
-}
 qmp() { python3 "$tests/qmp.py" qmp || { cat out; fail "qmp"; }; }
 type_key() { printf 'x' >input; }
 finish() { status=0; wait $pid || status=$?; cat out; [ $status = "$1" ] || fail "status $status"; }

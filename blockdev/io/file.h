@@ -59,6 +59,8 @@ struct io_file {
 	bool zero_init;          /* bytes never written read as zeros */
 	bool broken;             /* a flush failed: all later flushes fail (the kernel forgot) */
 	int fd;                  /* local files; -1 for others */
+	bool regular;            /* a regular file of the host */
+	bool reserve_first;      /* large writes are cheaper where space is allocated already */
 
 	/* the io layer's */
 	bool no_zero_range, no_punch; /* op.c: the host refused it once */

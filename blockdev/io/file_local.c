@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "blockdev/base/bits.h"
@@ -263,6 +265,7 @@ static int finish_open(struct local *local, bool device, struct bd_error *err)
 {
 	struct io_file *file = &local->file;
 	struct io_lock want = io_lock_for(file->flags);
+	struct statfs fs;
 	int ret = check_type(local, file->exact, device, err);
 
 	if (ret < 0)
@@ -276,7 +279,9 @@ static int finish_open(struct local *local, bool device, struct bd_error *err)
 		find_alignment(file);
 	file->can_zero = true;
 	file->can_unmap = true;
-	file->zero_init = local->type == S_IFREG;
+	file->zero_init = file->regular = local->type == S_IFREG;
+	file->reserve_first = file->regular && !(file->flags & BD_O_DIRECT) &&
+			      fstatfs(file->fd, &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC;
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct io_step {
 	uint64_t off, len;       /* bytes */
 	const struct iovec *iov;
 	int niov;                /* <= IOV_MAX */
+	bool reserve;            /* IO_STEP_WRITE: allocate space first */
 	bool async;              /* would or may block: carry it out on another core */
 };
 

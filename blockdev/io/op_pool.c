@@ -2,6 +2,7 @@
 /* Operations on threads: what the engine of threads does, and io_uring with large copies. */
 #include "blockdev/io/op_pool.h"
 
+#include "blockdev/io/file.h"
 #include "blockdev/io/op.h"
 
 static void run(void *item)
@@ -13,9 +14,20 @@ static void run(void *item)
 	op->raw = io_step_run(&step);
 }
 
+/* The kernel holds a regular file's lock while bytes are copied into its pages. */
+static const void *lane(const void *item)
+{
+	const struct io_op *op = item;
+
+	if (op->kind != IO_WRITE || op->file->flags & BD_O_DIRECT || !op->file->regular)
+		return NULL;
+	return op->file;
+}
+
 static const struct io_pool_kind kind = {
 	.next_at = offsetof(struct io_op, link.next),
 	.run = run,
+	.lane = lane,
 };
 
 int io_op_pool_new(unsigned max, struct io_pool **out)

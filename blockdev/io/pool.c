@@ -25,7 +25,11 @@ struct io_pool {
 	unsigned max, nr, idle, nr_todo;
 	bool stop;
 	int fd;                 /* eventfd: set exactly while done is not empty */
-	pthread_t threads[];    /* room for max */
+	struct thread {
+		struct io_pool *pool;
+		pthread_t id;
+		const void *lane;   /* of the item it runs */
+	} threads[];            /* room for max */
 };
 
 static void **next_of(struct io_pool *pool, void *item)
@@ -43,14 +47,68 @@ static void chain_push(struct io_pool *pool, struct chain *chain, void *item)
 	chain->last = item;
 }
 
-static void *chain_pop(struct io_pool *pool, struct chain *chain)
+/* Take out the item behind @before; NULL: the first one. */
+static void *chain_take(struct io_pool *pool, struct chain *chain, void *before)
 {
-	void *item = chain->first;
+	void **from = before ? next_of(pool, before) : &chain->first;
+	void *item = *from;
 
-	chain->first = *next_of(pool, item);
-	if (!chain->first)
-		chain->last = NULL;
+	*from = *next_of(pool, item);
+	if (chain->last == item)
+		chain->last = before;
 	return item;
+}
+
+static const void *lane_of(const struct io_pool *pool, const void *item)
+{
+	return pool->kind.lane ? pool->kind.lane(item) : NULL;
+}
+
+static bool lane_is_busy(const struct io_pool *pool, const void *lane)
+{
+	for (unsigned i = 0; lane && i < pool->nr; i++) {
+		if (pool->threads[i].lane == lane)
+			return true;
+	}
+	return false;
+}
+
+/* The oldest item of @lane; NULL: the oldest that need not wait for a lane.  *before: as above. */
+static void *find_todo(struct io_pool *pool, const void *lane, void **before)
+{
+	void *item = pool->todo.first;
+
+	*before = NULL;
+	while (item) {
+		const void *own = lane_of(pool, item);
+
+		if (lane ? own == lane : !lane_is_busy(pool, own))
+			return item;
+		*before = item;
+		item = *next_of(pool, item);
+	}
+	return NULL;
+}
+
+/*
+ * With the lock held.  The next item for @thread; NULL: none.  A thread stays in its lane while
+ * there is work in it: so nobody has to be woken for that.
+ */
+static void *take_todo(struct io_pool *pool, struct thread *thread)
+{
+	const void *lane = thread->lane;
+	void *before, *item = NULL;
+
+	thread->lane = NULL;
+	if (lane)
+		item = find_todo(pool, lane, &before);
+	if (!item)
+		item = find_todo(pool, NULL, &before);
+	if (!item)
+		return NULL;
+	thread->lane = lane_of(pool, item);
+	pool->nr_todo--;
+	return chain_take(pool, &pool->todo, before);
 }
 
 /* With the lock held. */
@@ -67,20 +125,19 @@ static void push_done(struct io_pool *pool, void *item)
 
 static void *worker(void *arg)
 {
-	struct io_pool *pool = arg;
+	struct thread *self = arg;
+	struct io_pool *pool = self->pool;
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
-		void *item;
+		void *item = take_todo(pool, self);
 
-		if (!pool->todo.first) {
+		if (!item) {
 			pool->idle++;
 			pthread_cond_wait(&pool->wake, &pool->lock);
 			pool->idle--;
 			continue;
 		}
-		item = chain_pop(pool, &pool->todo);
-		pool->nr_todo--;
 		pthread_mutex_unlock(&pool->lock);
 		pool->kind.run(item);
 		pthread_mutex_lock(&pool->lock);
@@ -93,9 +150,11 @@ static void *worker(void *arg)
 /* With the lock held.  Fewer threads than wanted is fine. */
 static void start_thread(struct io_pool *pool)
 {
+	struct thread *thread = &pool->threads[pool->nr];
 	sigset_t all, old;
 	pthread_attr_t attr;
 
+	thread->pool = pool;
 	if (pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
@@ -103,7 +162,7 @@ static void start_thread(struct io_pool *pool)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	if (pthread_create(&pool->threads[pool->nr], &attr, worker, pool) == 0)
+	if (pthread_create(&thread->id, &attr, worker, thread) == 0)
 		pool->nr++;
 	else
 		pool->max = pool->nr;
@@ -113,7 +172,7 @@ static void start_thread(struct io_pool *pool)
 
 int io_pool_new(const struct io_pool_kind *kind, unsigned max, struct io_pool **out)
 {
-	struct io_pool *pool = calloc(1, sizeof(*pool) + max * sizeof(pthread_t));
+	struct io_pool *pool = calloc(1, sizeof(*pool) + max * sizeof(struct thread));
 
 	*out = NULL;
 	if (!pool)
@@ -142,7 +201,7 @@ void io_pool_free(struct io_pool *pool)
 	pthread_cond_broadcast(&pool->wake);
 	pthread_mutex_unlock(&pool->lock);
 	for (unsigned i = 0; i < pool->nr; i++)
-		pthread_join(pool->threads[i], NULL);
+		pthread_join(pool->threads[i].id, NULL);
 	pthread_cond_destroy(&pool->wake);
 	pthread_mutex_destroy(&pool->lock);
 	close(pool->fd);
@@ -151,16 +210,19 @@ void io_pool_free(struct io_pool *pool)
 
 void io_pool_submit(struct io_pool *pool, void *item)
 {
-	bool inline_run;
+	bool inline_run, waits;
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->nr_todo >= pool->idle && pool->nr < pool->max)
+	/* The thread in its lane will take it. */
+	waits = lane_is_busy(pool, lane_of(pool, item));
+	if (!waits && pool->nr_todo >= pool->idle && pool->nr < pool->max)
 		start_thread(pool);
 	inline_run = !pool->nr;
 	if (!inline_run) {
 		chain_push(pool, &pool->todo, item);
 		pool->nr_todo++;
-		pthread_cond_signal(&pool->wake);
+		if (!waits)
+			pthread_cond_signal(&pool->wake);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (!inline_run)

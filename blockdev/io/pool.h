@@ -11,6 +11,11 @@ struct io_pool;
 struct io_pool_kind {
 	size_t next_at;             /* offset of that pointer in the item */
 	void (*run)(void *item);    /* on a thread of the pool */
+	/*
+	 * Optional: what only one thread can work on at a time, so that others would wait for it;
+	 * NULL: nothing.  Items of one lane are run one after the other, oldest first.
+	 */
+	const void *(*lane)(const void *item);
 };
 
 /*

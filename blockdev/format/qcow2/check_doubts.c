@@ -56,7 +56,9 @@ bool qcow2_doubts_found(struct qcow2_checker *ck)
 	/* Counts that tell of both users do not change; narrow ones cannot tell. */
 	crossed = d->crossed && (ck->rebuild || d->overflow ||
 				 res->corruptions > ck->before.corruptions);
-	lost = content && (res->lost_tables || d->empty || d->broken);
+	/* With lazy refcounts that is what any crash leaves, and opening the image mends it. */
+	lost = content && (res->lost_tables || d->empty || d->broken) &&
+	       !(ck->q->incompatible & QCOW2_INCOMPAT_DIRTY);
 	if (!ck->fix || ck->fix & BD_FIX_FORCE)
 		return crossed || lost || cut;
 	if (cut)

@@ -54,30 +54,6 @@ static int set_backing(struct bd_node *node, const char *name, const char *forma
 	return 0;
 }
 
-/* An empty L1 table takes the place of the old one. */
-static int make_empty(struct bd_node *node, struct bd_error *err)
-{
-	struct qcow2 *q = qcow2_of(node);
-	struct qcow2_rewrite rw;
-	int ret = qcow2_verb_begin(q, err);
-
-	if (ret < 0)
-		return ret;
-	ret = qcow2_rewrite_begin(&rw, q);
-	if (ret == 0) {
-		rw.l1 = calloc((size_t)q->l1_size + 1, 8);
-		ret = rw.l1 ? 0 : -ENOMEM;
-	}
-	if (ret == 0)
-		ret = qcow2_rewrite_count(&rw, &rw.loss, q->l1, q->l1_size, true);
-	if (ret == 0)
-		ret = qcow2_rewrite_commit(&rw);
-	qcow2_rewrite_end(&rw);
-	if (ret == 0 && q->incompatible & QCOW2_INCOMPAT_DATA_FILE && node->data->can_unmap)
-		io_pdiscard(node->data, 0, node->size);
-	return ret < 0 ? bd_fail_errno(err, ret, "Could not empty '%s'", node->filename) : 0;
-}
-
 static int make_writable(struct bd_node *node, struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
@@ -91,6 +67,6 @@ static int make_writable(struct bd_node *node, struct bd_error *err)
 
 const struct bd_chain_ops qcow2_chain_ops = {
 	.set_backing = set_backing,
-	.make_empty = make_empty,
+	.make_empty = qcow2_make_empty,
 	.make_writable = make_writable,
 };

@@ -7,4 +7,7 @@
 
 extern const struct bd_chain_ops qcow2_chain_ops;
 
+/* empty.c: nothing is mapped any more.  Blocks; drained.  Spec: refcounts, cluster-mapping. */
+int qcow2_make_empty(struct bd_node *node, struct bd_error *err);
+
 #endif

@@ -50,15 +50,17 @@ void qcow2_doubts_orphan(struct qcow2_checker *ck, uint64_t cluster)
 bool qcow2_doubts_found(struct qcow2_checker *ck)
 {
 	const struct bd_check *res = ck->res;
+	const bool dirty = ck->q->incompatible & QCOW2_INCOMPAT_DIRTY;
 	const struct qcow2_doubts *d = &ck->doubts;
 	bool content = qcow2_orphans_judge(ck), crossed, lost, cut = ck->rebuild && d->behind;
 
 	/* Counts that tell of both users do not change; narrow ones cannot tell. */
 	crossed = d->crossed && (ck->rebuild || d->overflow ||
 				 res->corruptions > ck->before.corruptions);
-	/* With lazy refcounts that is what any crash leaves, and opening the image mends it. */
-	lost = content && (res->lost_tables || d->empty || d->broken) &&
-	       !(ck->q->incompatible & QCOW2_INCOMPAT_DIRTY);
+	/* Where counts are not kept, that is what any crash leaves, and the next writer mends it. */
+	if (dirty)
+		ck->res->lost_tables = 0;
+	lost = content && (res->lost_tables || d->empty || d->broken) && !dirty;
 	if (!ck->fix || ck->fix & BD_FIX_FORCE)
 		return crossed || lost || cut;
 	if (cut)

@@ -57,7 +57,7 @@ bool qcow2_doubts_found(struct qcow2_checker *ck)
 	/* Counts that tell of both users do not change; narrow ones cannot tell. */
 	crossed = d->crossed && (ck->rebuild || d->overflow ||
 				 res->corruptions > ck->before.corruptions);
-	/* Where counts are not kept, that is what any crash leaves, and the next writer mends it. */
+	/* Where counts are not kept any crash leaves that, and the next writer mends it. */
 	if (dirty)
 		ck->res->lost_tables = 0;
 	lost = content && (res->lost_tables || d->empty || d->broken) && !dirty;

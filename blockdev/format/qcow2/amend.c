@@ -186,7 +186,7 @@ static int set_lazy(struct qcow2 *q, const struct wanted *want, struct bd_error 
 		q->lazy_refcounts = false;
 	}
 	if (ret == 0)
-		ret = qcow2_header_write_features(q);
+		ret = qcow2_header_write(q);
 	if (ret == 0)
 		ret = io_pflush(q->node->file);
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not update the image header") : 0;

@@ -176,7 +176,10 @@ int qcow2_repair_dirty(struct qcow2 *q, struct bd_error *err)
 	return 0;
 }
 
-/* Who may write does not keep up what bits nobody here knows stand for. */
+/*
+ * Who may write does not keep up what bits nobody here knows stand for.  As in QEMU, the table of
+ * feature names is made anew at that chance.
+ */
 static int drop_unknown(struct qcow2 *q, struct bd_error *err)
 {
 	const uint64_t known = QCOW2_AUTOCLEAR_BITMAPS | QCOW2_AUTOCLEAR_RAW_DATA;
@@ -185,7 +188,9 @@ static int drop_unknown(struct qcow2 *q, struct bd_error *err)
 	if (q->version < 3 || !(q->autoclear & ~known))
 		return 0;
 	q->autoclear &= known;
-	ret = qcow2_header_write_features(q);
+	ret = qcow2_header_write(q);
+	if (ret == -ENOSPC) /* the extensions fill the cluster as it is */
+		ret = qcow2_header_write_features(q);
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not update the image header") : 0;
 }
 

@@ -12,6 +12,8 @@
 #include "config.h"
 #include "vkvm/machine/machine.h"
 
+enum { POLL_MAX_NS = 32768 }; /* as QEMU's */
+
 enum kind {
 	OPT_FLAG,     /* bool at the field */
 	OPT_TEXT,     /* const char * at the field; the last one wins */
@@ -73,16 +75,18 @@ static int parse_device(struct options *options, const char *arg, struct bd_erro
 	return bd_fail(err, -ENOTSUP, "'%.*s' is not a valid device model name", (int)len, arg);
 }
 
-/* Secrets are taken; other objects mean nothing here. */
+/* Secrets, and how long the one I/O thread polls, whatever it is called; others mean nothing. */
 static int parse_object(struct options *options, const char *arg, struct bd_error *err)
 {
 	struct bd_opts *opts = bd_opts_new();
 	int ret = opts ? bd_opts_parse(opts, arg, "qom-type", err) : -ENOMEM;
 	const char *type = ret == 0 ? bd_opts_get(opts, "qom-type") : NULL;
 
-	(void)options;
 	if (type && (!strcmp(type, "secret") || !strcmp(type, "secret_keyring")))
 		ret = bd_secret_add(opts, err);
+	else if (type && !strcmp(type, "iothread"))
+		ret = bd_opts_take_number(opts, "poll-max-ns", &options->drives.poll_max_ns, NULL,
+					  err);
 	bd_opts_free(opts);
 	return ret;
 }
@@ -298,7 +302,8 @@ int options_parse(struct options *options, int argc, char **argv, struct bd_erro
 {
 	int ret;
 
-	*options = (struct options){ .ram_size = 128 << 20, .nr_cpus = 1 };
+	*options = (struct options){ .ram_size = 128 << 20, .nr_cpus = 1,
+				     .drives.poll_max_ns = POLL_MAX_NS };
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] == '-' && argv[i][1])
 			ret = parse_one(options, argc, argv, &i, err);

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "blockdev/core/report.h"
+#include "blockdev/include/backend.h"
 #include "blockdev/include/notifier.h"
 
-enum { MAX_HOOKS = 64 };
+enum { MAX_HOOKS = 64, POLL_LEAST_NS = 4000 };
 
 struct bd_thread {
 	pthread_t id;
@@ -21,11 +22,10 @@ struct bd_thread {
 	pthread_cond_t cond;
 	struct thread_task *task;    /* the call that waits to be carried out, or NULL */
 	bool stop;
-	struct thread_hook {
-		void (*fn)(void *arg);
-		void *arg;
-	} hooks[MAX_HOOKS];
+	struct bd_thread_hook hooks[MAX_HOOKS];
 	unsigned nr_hooks;
+	uint64_t poll_ns;            /* how long to look before sleeping */
+	uint64_t poll_max_ns;
 };
 
 /* A call, on its caller's stack. */
@@ -72,6 +72,61 @@ static bool serve(struct bd_thread *thread)
 	return true;
 }
 
+/* --- looking before sleeping ------------------------------------------------------------- */
+
+static bool watch(struct bd_thread *thread, bool on)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < thread->nr_hooks; i++)
+		found |= thread->hooks[i].watch(thread->hooks[i].arg, on);
+	return found;
+}
+
+/* For as long as it pays: true: there is something to do, and hooks are still watched. */
+static bool look(struct bd_thread *thread)
+{
+	uint64_t end = bd_clock_ns() + thread->poll_ns;
+	bool found = false;
+
+	if (!thread->poll_ns || !thread->nr_hooks)
+		return false;
+	watch(thread, true);
+	do {
+		for (unsigned i = 0; i < thread->nr_hooks; i++)
+			found |= thread->hooks[i].look(thread->hooks[i].arg);
+		found |= bd_queue_poll(thread->queue, false) != 0;
+	} while (!found && bd_clock_ns() < end);
+	return found || watch(thread, false);
+}
+
+/* Work came @ns after there was none: would looking a little longer have found it? */
+static void adapt(struct bd_thread *thread, uint64_t ns)
+{
+	uint64_t next = thread->poll_ns ? thread->poll_ns * 2 : POLL_LEAST_NS;
+
+	if (ns > thread->poll_max_ns)
+		thread->poll_ns = 0;
+	else if (ns > thread->poll_ns)
+		thread->poll_ns = next < thread->poll_max_ns ? next : thread->poll_max_ns;
+}
+
+/* One turn of the queue; sleeps if there is nothing to do. */
+static int turn(struct bd_thread *thread)
+{
+	uint64_t start = bd_clock_ns();
+	bool found = look(thread);
+	int ret = bd_queue_poll(thread->queue, !found);
+
+	if (!found && thread->poll_max_ns)
+		adapt(thread, bd_clock_ns() - start);
+	for (unsigned i = 0; i < thread->nr_hooks; i++)
+		thread->hooks[i].turned(thread->hooks[i].arg);
+	return ret;
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
 static int set_up(struct start *start)
 {
 	struct bd_thread *thread = start->thread;
@@ -101,14 +156,12 @@ static void *run(void *arg)
 	if (ret < 0)
 		return NULL;
 	while (serve(thread)) {
-		ret = bd_queue_poll(thread->queue, true);
+		ret = turn(thread);
 		if (ret < 0) {
 			/* Requests of the guest would never end: nobody can go on from here. */
 			bd_report("The I/O engine failed: %s", strerror(-ret));
 			abort();
 		}
-		for (unsigned i = 0; i < thread->nr_hooks; i++)
-			thread->hooks[i].fn(thread->hooks[i].arg);
 	}
 	bd_notifier_free(thread->wake);
 	bd_queue_free(thread->queue);
@@ -179,10 +232,15 @@ void bd_thread_free(struct bd_thread *thread)
 	free(thread);
 }
 
-void bd_thread_add_hook(struct bd_thread *thread, void (*fn)(void *arg), void *arg)
+void bd_thread_add_hook(struct bd_thread *thread, const struct bd_thread_hook *hook)
 {
 	assert(thread->nr_hooks < MAX_HOOKS);
-	thread->hooks[thread->nr_hooks++] = (struct thread_hook){ fn, arg };
+	thread->hooks[thread->nr_hooks++] = *hook;
+}
+
+void bd_thread_set_poll(struct bd_thread *thread, uint64_t max_ns)
+{
+	thread->poll_max_ns = max_ns;
 }
 
 void bd_thread_drop_hooks(struct bd_thread *thread)

@@ -33,6 +33,7 @@ struct io_engine {
 	bool deferred;      /* completions appear only inside io_uring_enter() */
 	struct io_pool *bulk; /* large buffered transfers; NULL: none yet */
 	unsigned nr_bulk;   /* of them in flight; part of inflight */
+	const struct io_op *own; /* a bulk read the ring has been given; NULL: none in flight */
 	bool bulk_polled;   /* the ring watches the pool */
 	uint64_t syscalls;
 };
@@ -44,7 +45,8 @@ static int ring_init(struct io_engine *engine)
 	int ret;
 
 	ret = io_uring_queue_init(entries, &engine->ring,
-				  IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+				  IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+				  IORING_SETUP_TASKRUN_FLAG);
 	engine->deferred = ret == 0;
 	if (ret == -EINVAL)
 		ret = io_uring_queue_init(entries, &engine->ring, IORING_SETUP_COOP_TASKRUN);
@@ -148,18 +150,30 @@ static bool queue_bulk(struct io_engine *engine, struct io_op *op)
 	return true;
 }
 
+/*
+ * One read at a time may as well be copied by the submitting thread, which would wait otherwise:
+ * if it is the only one that saves two changes of threads, else the threads do the others.
+ */
+static bool alone(const struct io_engine *engine, const struct io_op *op)
+{
+	return op->kind == IO_READ && !engine->own && !engine->nr_bulk;
+}
+
 static int uring_queue(struct io_engine *engine, struct io_op *op)
 {
+	bool bulk = is_bulk(op);
 	struct io_uring_sqe *sqe;
 	struct io_step step;
 
 	if (engine->inflight >= engine->entries)
 		return -EAGAIN;
-	if (is_bulk(op) && queue_bulk(engine, op))
+	if (bulk && !alone(engine, op) && queue_bulk(engine, op))
 		return 0;
 	sqe = io_uring_get_sqe(&engine->ring);
 	if (!sqe)
 		return -EAGAIN;
+	if (bulk && !engine->own)
+		engine->own = op;
 	io_op_step(op, &step);
 	switch (step.verb) {
 	case IO_STEP_READ:
@@ -201,6 +215,8 @@ static int collect(struct io_engine *engine, struct link *done)
 			engine->bulk_polled = false;
 			continue;
 		}
+		if (op == engine->own)
+			engine->own = NULL;
 		op->raw = cqe->res;
 		list_add_tail(done, &op->link);
 		nr++;
@@ -214,6 +230,14 @@ static int collect(struct io_engine *engine, struct link *done)
 	}
 	engine->inflight -= nr;
 	return (int)nr;
+}
+
+/* The kernel keeps completions back until it is entered: so it says whether it does. */
+static bool held_back(const struct io_engine *engine)
+{
+	unsigned flags = __atomic_load_n(engine->ring.sq.kflags, __ATOMIC_ACQUIRE);
+
+	return engine->deferred && (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
 }
 
 /* The one system call of a turn. */
@@ -253,7 +277,7 @@ static int uring_reap(struct io_engine *engine, unsigned wait_min, uint64_t time
 		return nr;
 	if (engine->nr_bulk)
 		watch_bulk(engine);
-	if (engine->queued || wait_min || engine->deferred) {
+	if (engine->queued || wait_min || held_back(engine)) {
 		ret = enter(engine, wait_min, timeout_ns);
 		if (ret < 0)
 			return nr ? nr : ret;

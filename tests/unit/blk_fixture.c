@@ -31,13 +31,14 @@ static void config_irq(struct virtio_irq *irq)
 	config_interrupts++;
 }
 
-static void stopped(void *user, const struct disk *which, enum bd_op_kind op, int error)
+static void failed(void *user, const struct disk *which, enum bd_op_kind op, int error,
+		   enum bd_policy action)
 {
 	(void)user;
 	(void)which;
 	(void)op;
 	ck_assert_int_lt(error, 0);
-	stops++;
+	stops += action == BD_POLICY_STOP;
 }
 
 static struct virtio_thread thread = { call };
@@ -67,7 +68,7 @@ static void blk_plug_node(struct bd_node *node)
 	disk.write_back = true;
 	disk.block_size = 512;
 	disk.write_error = BD_POLICY_ENOSPC;
-	disk.stopped = stopped;
+	disk.failed = failed;
 	ck_assert_int_eq(virtio_blk_open(&blk, &disk, &memory, 1, QUEUE_SIZE), 0);
 	blk.dev.irq = &irq;
 	blk.dev.thread = &thread;

@@ -3,7 +3,7 @@
 """A QMP client for tests: qmp.py SOCKET < lines, each a command: NAME [JSON arguments].
 
 Other lines: "expect KEY=VALUE..." looks into the last reply, with dots between levels; "fails TEXT":
-the last reply was an error with it; "event NAME": wait for it; "sleep SECONDS".
+the last reply was an error with it; "event NAME [KEY=VALUE]...": wait for it; "sleep SECONDS".
 """
 import json
 import socket
@@ -47,27 +47,33 @@ def command(name, args):
     return reply
 
 
+def check(value, pairs):
+    for pair in pairs.split():
+        path, _, want = pair.partition('=')
+        got = json.dumps(lookup(value, path))
+        if got.strip('"') != want:
+            sys.exit('qmp: %s is %s, not %s' % (path, got, want))
+
+
 assert 'QMP' in receive()
 assert 'error' in command('query-status', {})
 last = command('qmp_capabilities', {})
 for line in sys.stdin:
     word, _, rest = line.strip().partition(' ')
     if word == 'expect':
-        for pair in rest.split():
-            path, _, want = pair.partition('=')
-            got = json.dumps(lookup(last['return'], path))
-            if got.strip('"') != want:
-                sys.exit('qmp: %s is %s, not %s' % (path, got, want))
+        check(last['return'], rest)
     elif word == 'fails':
         if rest not in last.get('error', {}).get('desc', ''):
             sys.exit('qmp: not the error "%s": %s' % (rest, last))
     elif word == 'event':
-        while not any(event['event'] == rest for event in events):
+        name, _, rest = rest.partition(' ')
+        while not any(event['event'] == name for event in events):
             line = stream.readline()
             if not line:
-                sys.exit('qmp: no event ' + rest)
+                sys.exit('qmp: no event ' + name)
             events.append(json.loads(line))
-        events = [event for event in events if event['event'] != rest]
+        check([event for event in events if event['event'] == name][0].get('data'), rest)
+        events = [event for event in events if event['event'] != name]
     elif word == 'sleep':
         time.sleep(float(rest))
     elif word and word[0] != '#':

@@ -108,7 +108,7 @@ END
 begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=stop,file.inject-error.0.event=write_aio,file.inject-error.0.errno=28,file.inject-error.0.once=on -S
 qmp <<-'END'
 	cont
-	event BLOCK_IO_ERROR
+	event BLOCK_IO_ERROR device=virtio0 operation=write action=stop nospace=true
 	query-status
 	expect status=io-error
 	query-block
@@ -117,6 +117,18 @@ qmp <<-'END'
 END
 finish 17
 sound disk.qcow2
+
+# One that is only reported is told, too.
+printf 'write sector=0 count=8 seed=1 fails\nwait\nend seed=8\n' | script
+begin -drive driver=qcow2,file.driver=blkdebug,file.image.filename=disk.qcow2,werror=report,file.inject-error.0.event=write_aio,file.inject-error.0.errno=5,file.inject-error.0.once=on -S
+qmp <<-'END'
+	cont
+	event BLOCK_IO_ERROR device=virtio0 operation=write action=report nospace=false
+	query-status
+	expect status=running
+END
+type_key
+finish 17
 
 # Damage found while the guest runs is told, and the image is not written any more.
 "$qimg" create -q -f qcow2 base.qcow2 8M

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "blockdev/include/create.h"
+#include "blockdev/include/info.h"
 #include "vkvm/report.h"
+
+enum { MAX_EVENTS = 64 }; /* not sent yet */
 
 /* --- opening ----------------------------------------------------------------------------- */
 
@@ -27,17 +30,47 @@ static int open_image(struct bd_queue *queue, const struct drive *drive, struct 
 	return ret;
 }
 
-static void stopped(void *user, const struct disk *disk, enum bd_op_kind op, int error)
+/* Have the control thread send an event; takes @data.  A flood of them is cut. */
+static void tell(struct disks *disks, const char *name, json_t *data, enum machine_event wake)
 {
-	struct disks *disks = user;
+	json_t *event = json_pack("[s, o]", name, data);
 
-	disks->error.device = disk->id;
-	disks->error.read = op == BD_OP_READ;
-	disks->error.no_space = error == -ENOSPC;
-	report_error("%s: %s failed: %s; the machine is stopped", disk->id,
-		     op == BD_OP_READ ? "read" : op == BD_OP_FLUSH ? "flush" : "write",
-		     strerror(-error));
-	machine_raise(disks->machine, EVENT_IO_ERROR);
+	pthread_mutex_lock(&disks->lock);
+	if (!disks->events)
+		disks->events = json_array();
+	if (json_array_size(disks->events) < MAX_EVENTS)
+		json_array_append(disks->events, event);
+	pthread_mutex_unlock(&disks->lock);
+	json_decref(event);
+	machine_raise(disks->machine, wake);
+}
+
+json_t *disks_take_events(struct disks *disks)
+{
+	json_t *events;
+
+	pthread_mutex_lock(&disks->lock);
+	events = disks->events;
+	disks->events = NULL;
+	pthread_mutex_unlock(&disks->lock);
+	return events;
+}
+
+static void failed(void *user, const struct disk *disk, enum bd_op_kind op, int error,
+		   enum bd_policy action)
+{
+	bool stop = action == BD_POLICY_STOP;
+
+	if (stop)
+		report_error("%s: %s failed: %s; the machine is stopped", disk->id,
+			     op == BD_OP_READ ? "read" : op == BD_OP_FLUSH ? "flush" : "write",
+			     strerror(-error));
+	tell(user, "BLOCK_IO_ERROR",
+	     json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "device", disk->id, "node-name", disk->id,
+		       "operation", op == BD_OP_READ ? "read" : "write", "action",
+		       stop ? "stop" : action == BD_POLICY_IGNORE ? "ignore" : "report",
+		       "nospace", error == -ENOSPC, "reason", strerror(-error)),
+	     stop ? EVENT_IO_ERROR : EVENT_WAKE);
 }
 
 static void damaged(const struct bd_node *node, const char *what, bool fatal, void *user)
@@ -53,12 +86,10 @@ static void damaged(const struct bd_node *node, const char *what, bool fatal, vo
 		if (layer)
 			device = disks->units[i].disk.id;
 	}
-	pthread_mutex_lock(&disks->machine->lock);
-	disks->damage.device = device;
-	disks->damage.fatal = fatal;
-	snprintf(disks->damage.text, sizeof(disks->damage.text), "%s", what);
-	pthread_mutex_unlock(&disks->machine->lock);
-	machine_raise(disks->machine, EVENT_WAKE);
+	if (device)
+		tell(disks, "BLOCK_IMAGE_CORRUPTED",
+		     json_pack("{s:s, s:s, s:o, s:b}", "device", device, "node-name", device, "msg",
+			       bd_json_text(what), "fatal", fatal), EVENT_WAKE);
 }
 
 static void publish(void *arg)
@@ -66,8 +97,19 @@ static void publish(void *arg)
 	virtio_blk_publish(arg);
 }
 
+static bool look(void *arg)
+{
+	return virtio_blk_look(arg);
+}
+
+static bool watch(void *arg, bool on)
+{
+	return virtio_blk_watch(arg, on);
+}
+
 static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_error *err)
 {
+	struct bd_thread_hook hook = { publish, look, watch, NULL };
 	struct drive *drive = unit->drive;
 	struct disk *disk = &unit->disk;
 	int ret = open_image(bd_thread_queue(disks->thread), drive, &disk->node, err);
@@ -83,7 +125,7 @@ static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_erro
 	disk->block_size = drive->block_size;
 	disk->read_error = drive->read_error;
 	disk->write_error = drive->write_error;
-	disk->stopped = stopped;
+	disk->failed = failed;
 	disk->user = disks;
 	ret = virtio_blk_open(&unit->blk, disk, &disks->machine->vm.mem, drive->nr_queues,
 			      (uint16_t)drive->queue_size);
@@ -91,7 +133,8 @@ static int open_unit(struct disks *disks, struct disk_unit *unit, struct bd_erro
 		return bd_fail_errno(err, ret, "Could not set up disk '%s'", drive->id);
 	unit->blk.dev.thread = &disks->calls;
 	bd_throttle_set(unit->blk.throttle, &drive->limits);
-	bd_thread_add_hook(disks->thread, publish, &unit->blk);
+	hook.arg = &unit->blk;
+	bd_thread_add_hook(disks->thread, &hook);
 	return 0;
 }
 
@@ -158,6 +201,7 @@ int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
 	int ret;
 
 	disks->machine = bus->machine;
+	pthread_mutex_init(&disks->lock, NULL);
 	disks->calls.call = call_thread;
 	bd_set_damage(damaged, disks);
 	disks->units = calloc(drives->nr + 1, sizeof(*disks->units));
@@ -166,6 +210,7 @@ int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
 	ret = bd_thread_new(engine, depth_of(drives), &disks->thread, err);
 	if (ret < 0)
 		return ret;
+	bd_thread_set_poll(disks->thread, drives->poll_max_ns);
 	disks->nr = drives->nr;
 	for (unsigned i = 0; i < disks->nr; i++)
 		disks->units[i].drive = &drives->list[i];
@@ -246,6 +291,7 @@ int disks_close(struct disks *disks)
 		return 0;
 	bd_thread_call(disks->thread, close_all, &call);
 	bd_thread_free(disks->thread);
+	json_decref(disks->events);
 	disks->thread = NULL;
 	for (unsigned i = 0; i < disks->nr; i++)
 		virtio_pci_clear(&disks->units[i].pci);

@@ -3,6 +3,9 @@
 #ifndef VKVM_DISKS_H
 #define VKVM_DISKS_H
 
+#include <jansson.h>
+#include <pthread.h>
+
 #include "blockdev/include/thread.h"
 #include "vkvm/block/drive.h"
 #include "vkvm/virtio/blk.h"
@@ -25,17 +28,8 @@ struct disks {
 	struct disk_unit *units;
 	unsigned nr;
 	struct virtio_mmio mmio[VIRTIO_MMIO_SLOTS];
-	/* the last one that stopped the machine */
-	struct {
-		const char *device;
-		bool read, no_space;
-	} error;
-	/* damage found in an image and not told yet; under the machine's lock */
-	struct {
-		const char *device;  /* NULL: none */
-		bool fatal;
-		char text[256];
-	} damage;
+	pthread_mutex_t lock;        /* of what follows; never the machine's, which waits for us */
+	json_t *events;              /* for monitors, [name, data]... */
 	struct virtio_rng rng;
 	struct virtio_pci rng_pci;
 };
@@ -48,6 +42,8 @@ int disks_open(struct disks *disks, struct drives *drives, struct pci_bus *bus,
  * error, which has been reported.
  */
 int disks_close(struct disks *disks);
+/* What has happened since the last call, for monitors; NULL: nothing.  From any thread. */
+json_t *disks_take_events(struct disks *disks);
 /* The machine stops: nothing is in flight afterwards, and data that were written are flushed. */
 void disks_pause(struct disks *disks);
 /* It goes on: requests that failed are tried again. */

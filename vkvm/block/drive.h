@@ -32,6 +32,7 @@ struct drives {
 	struct drive list[DRIVES_MAX];
 	unsigned nr;
 	char engine[16];             /* of aio=; empty: the fastest that works */
+	uint64_t poll_max_ns;        /* of bd_thread_set_poll() */
 };
 
 /* -hda and its kind: @index 0..3. */

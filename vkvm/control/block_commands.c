@@ -11,52 +11,47 @@
 #include "blockdev/include/snapshot.h"
 #include "vkvm/control/control.h"
 
-/* A command on its way to the I/O thread. */
-struct block_call {
-	struct command *cmd;
-	struct disks *disks;
-	struct disk_unit *unit;      /* NULL: all */
-	json_t *args;                /* of this disk */
-	struct bd_error *err;
-	int (*run)(struct block_call *call);
-	int ret;
-};
-
-static const char *text_arg(const struct block_call *call, const char *name)
+/* On the I/O thread; with a disk nothing is in flight on that meanwhile. */
+static void run_there(void *arg)
 {
-	return json_string_value(json_object_get(call->args, name));
+	struct command *cmd = arg;
+
+	if (cmd->unit)
+		virtio_blk_drain(&cmd->unit->blk);
+	cmd->ret = cmd->run(cmd);
+	if (cmd->unit)
+		virtio_blk_undrain(&cmd->unit->blk);
 }
 
-/* On the I/O thread: nothing is in flight on that disk meanwhile. */
-static void run_drained(void *arg)
+const char *command_text(const struct command *cmd, const char *name)
 {
-	struct block_call *call = arg;
-
-	if (call->unit)
-		virtio_blk_drain(&call->unit->blk);
-	call->ret = call->run(call);
-	if (call->unit)
-		virtio_blk_undrain(&call->unit->blk);
+	return json_string_value(json_object_get(cmd->args, name));
 }
 
-static int run_call(struct command *cmd, json_t *args, int (*run)(struct block_call *call))
+int command_on_thread(struct command *cmd, int (*run)(struct command *cmd))
 {
-	struct block_call call = { cmd, cmd->control->disks, NULL, args, cmd->err, run, 0 };
-	const char *name = text_arg(&call, "device");
+	cmd->run = run;
+	bd_thread_call(cmd->control->disks->thread, run_there, cmd);
+	return cmd->ret;
+}
 
-	if (!name)
-		name = text_arg(&call, "node-name");
-	if (!name)
-		name = text_arg(&call, "id");
-	for (unsigned i = 0; name && i < call.disks->nr; i++) {
-		if (!strcmp(call.disks->units[i].disk.id, name))
-			call.unit = &call.disks->units[i];
+int command_on_disk(struct command *cmd, int (*run)(struct command *cmd))
+{
+	static const char *const keys[] = { "device", "node-name", "id" };
+	struct disks *disks = cmd->control->disks;
+	const char *name = NULL;
+
+	for (unsigned i = 0; i < 3 && !name; i++)
+		name = command_text(cmd, keys[i]);
+	cmd->unit = NULL;
+	for (unsigned i = 0; name && i < disks->nr; i++) {
+		if (!strcmp(disks->units[i].disk.id, name))
+			cmd->unit = &disks->units[i];
 	}
-	if (!call.unit)
+	if (!cmd->unit)
 		return bd_fail(cmd->err, -ENODEV, name ? "Cannot find device '%s'" :
 						    "Parameter 'device' is missing", name);
-	bd_thread_call(call.disks->thread, run_drained, &call);
-	return call.ret;
+	return command_on_thread(cmd, run);
 }
 
 /* --- queries ----------------------------------------------------------------------------- */
@@ -79,9 +74,8 @@ static json_t *node_json(struct bd_node *node, const char *name, bool read_only)
 			 image_json(node));
 }
 
-static void query_all(void *arg)
+int block_query(struct command *cmd)
 {
-	struct command *cmd = arg;
 	const struct disks *disks = cmd->control->disks;
 
 	cmd->out = json_array();
@@ -97,18 +91,12 @@ static void query_all(void *arg)
 						"unknown", "io-status", failed ? "failed" : "ok",
 						"inserted", inserted));
 	}
-}
-
-int block_query(struct command *cmd)
-{
-	bd_thread_call(cmd->control->disks->thread, query_all, cmd);
 	return 0;
 }
 
 /* The disks' images and what is below them: DISK#1 is the backing file of DISK. */
-static void query_nodes(void *arg)
+int block_query_nodes(struct command *cmd)
 {
-	struct command *cmd = arg;
 	const struct disks *disks = cmd->control->disks;
 
 	cmd->out = json_array();
@@ -124,11 +112,6 @@ static void query_nodes(void *arg)
 			snprintf(name, sizeof(name), "%.60s#%u", disk->id, depth);
 		}
 	}
-}
-
-int block_query_nodes(struct command *cmd)
-{
-	bd_thread_call(cmd->control->disks->thread, query_nodes, cmd);
 	return 0;
 }
 
@@ -137,14 +120,14 @@ static json_t *stats_json(const struct disk *disk)
 	json_t *json = bd_account_json(&disk->stats.account);
 
 	json_object_set_new(json, "x-kicks", json_integer((json_int_t)disk->stats.kicks));
+	json_object_set_new(json, "x-polls", json_integer((json_int_t)disk->stats.polls));
 	json_object_set_new(json, "x-interrupts", json_integer((json_int_t)disk->stats.interrupts));
 	json_object_set_new(json, "x-max-batch", json_integer((json_int_t)disk->stats.max_batch));
 	return json;
 }
 
-static void query_all_stats(void *arg)
+int block_query_stats(struct command *cmd)
 {
-	struct command *cmd = arg;
 	const struct disks *disks = cmd->control->disks;
 
 	cmd->out = json_array();
@@ -155,107 +138,77 @@ static void query_all_stats(void *arg)
 			"{s:s, s:s, s:o, s:o}", "device", disk->id, "node-name", disk->id, "stats",
 			stats_json(disk), "driver-specific", bd_stats_json(disk->node)));
 	}
-}
-
-int block_query_stats(struct command *cmd)
-{
-	bd_thread_call(cmd->control->disks->thread, query_all_stats, cmd);
 	return 0;
 }
 
 /* --- size and snapshots ------------------------------------------------------------------ */
 
-static int do_resize(struct block_call *call)
+int block_resize(struct command *cmd)
 {
-	json_t *size = json_object_get(call->args, "size");
-	struct disk_unit *unit = call->unit;
+	json_t *size = json_object_get(cmd->args, "size");
+	struct disk_unit *unit = cmd->unit;
 	int ret;
 
 	if (!json_is_integer(size) || json_integer_value(size) < 0)
-		return bd_fail(call->err, -EINVAL, "Parameter 'size' expects a >0 size");
+		return bd_fail(cmd->err, -EINVAL, "Parameter 'size' expects a >0 size");
 	/* The guest would lose data it still refers to. */
 	if ((uint64_t)json_integer_value(size) < bd_size(unit->disk.node))
-		return bd_fail(call->err, -EINVAL, "A disk in use cannot be made smaller");
+		return bd_fail(cmd->err, -EINVAL, "A disk in use cannot be made smaller");
 	ret = bd_resize(unit->disk.node, (uint64_t)json_integer_value(size), "off", false,
-			call->err);
+			cmd->err);
 	if (ret == 0)
 		virtio_blk_resized(&unit->blk);
 	return ret;
 }
 
-int block_resize(struct command *cmd)
-{
-	return run_call(cmd, cmd->args, do_resize);
-}
-
-static int do_snapshot(struct block_call *call)
-{
-	const char *name = text_arg(call, "name");
-
-	if (!name || !*name)
-		return bd_fail(call->err, -EINVAL, "Parameter 'name' is missing");
-	return bd_snapshot_create(call->unit->disk.node, name, call->err);
-}
-
 int block_snapshot(struct command *cmd)
 {
-	return run_call(cmd, cmd->args, do_snapshot);
-}
+	const char *name = command_text(cmd, "name");
 
-static int do_delete_snapshot(struct block_call *call)
-{
-	const char *name = text_arg(call, "name");
-
-	if (!name)
-		return bd_fail(call->err, -EINVAL, "Parameter 'name' is missing");
-	return bd_snapshot_delete(call->unit->disk.node, name, call->err);
+	if (!name || !*name)
+		return bd_fail(cmd->err, -EINVAL, "Parameter 'name' is missing");
+	return bd_snapshot_create(cmd->unit->disk.node, name, cmd->err);
 }
 
 int block_delete_snapshot(struct command *cmd)
 {
-	return run_call(cmd, cmd->args, do_delete_snapshot);
-}
+	const char *name = command_text(cmd, "name");
 
-static int do_commit(struct block_call *call)
-{
-	struct bd_commit_args args = { .top = call->unit->disk.node };
-
-	return bd_commit(&args, call->err);
+	if (!name)
+		return bd_fail(cmd->err, -EINVAL, "Parameter 'name' is missing");
+	return bd_snapshot_delete(cmd->unit->disk.node, name, cmd->err);
 }
 
 int block_commit(struct command *cmd)
 {
-	return run_call(cmd, cmd->args, do_commit);
+	struct bd_commit_args args = { .top = cmd->unit->disk.node };
+
+	return bd_commit(&args, cmd->err);
 }
 
 /* --- another node ------------------------------------------------------------------------ */
 
-static int do_overlay(struct block_call *call)
-{
-	const char *name = text_arg(call, "snapshot-file"), *format = text_arg(call, "format");
-	const char *mode = text_arg(call, "mode");
-
-	if (!name)
-		return bd_fail(call->err, -EINVAL, "Parameter 'snapshot-file' is missing");
-	if (format && strcmp(format, "qcow2"))
-		return bd_fail(call->err, -ENOTSUP, "The overlay's format must be qcow2");
-	return disks_overlay(call->disks, call->unit, name, mode && !strcmp(mode, "existing"),
-			     call->err);
-}
-
 int block_overlay(struct command *cmd)
 {
-	return run_call(cmd, cmd->args, do_overlay);
+	const char *name = command_text(cmd, "snapshot-file"), *mode = command_text(cmd, "mode");
+	const char *format = command_text(cmd, "format");
+	bool existing = mode && !strcmp(mode, "existing");
+
+	if (!name)
+		return bd_fail(cmd->err, -EINVAL, "Parameter 'snapshot-file' is missing");
+	if (format && strcmp(format, "qcow2"))
+		return bd_fail(cmd->err, -ENOTSUP, "The overlay's format must be qcow2");
+	return disks_overlay(cmd->control->disks, cmd->unit, name, existing, cmd->err);
 }
 
-static int do_reopen(struct block_call *call)
+static int do_reopen(struct command *cmd)
 {
 	const char *key;
 	json_t *value;
 	struct bd_opts *opts = bd_opts_new();
 	int ret = opts ? 0 : -ENOMEM;
 
-	json_object_foreach(call->args, key, value) {
+	json_object_foreach(cmd->args, key, value) {
 		char *text = json_is_string(value) ? strdup(json_string_value(value)) :
 						     json_dumps(value, JSON_ENCODE_ANY);
 
@@ -264,7 +217,7 @@ static int do_reopen(struct block_call *call)
 		free(text);
 	}
 	if (ret == 0)
-		ret = disks_reopen(call->disks, call->unit, opts, call->err);
+		ret = disks_reopen(cmd->control->disks, cmd->unit, opts, cmd->err);
 	bd_opts_free(opts);
 	return ret;
 }
@@ -278,43 +231,39 @@ int block_reopen(struct command *cmd)
 						    "Parameter 'options' is missing");
 
 	json_array_foreach(list, i, one) {
+		cmd->args = one;
 		if (ret == 0)
-			ret = run_call(cmd, one, do_reopen);
+			ret = command_on_disk(cmd, do_reopen);
 	}
 	return ret;
 }
 
 /* --- throttling -------------------------------------------------------------------------- */
 
-static int do_throttle(struct block_call *call)
+int block_set_io_throttle(struct command *cmd)
 {
 	struct bd_throttle_limits limits = {0};
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(call->args, key, value) {
+	json_object_foreach(cmd->args, key, value) {
 		uint64_t *field = bd_throttle_field(&limits, key);
 
 		if (!field)
 			continue;
 		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			return bd_fail(call->err, -EINVAL, "Parameter '%s' expects a number", key);
+			return bd_fail(cmd->err, -EINVAL, "Parameter '%s' expects a number", key);
 		*field = (uint64_t)json_integer_value(value);
 	}
-	bd_throttle_set(call->unit->blk.throttle, &limits);
+	bd_throttle_set(cmd->unit->blk.throttle, &limits);
 	return 0;
-}
-
-int block_set_io_throttle(struct command *cmd)
-{
-	return run_call(cmd, cmd->args, do_throttle);
 }
 
 /* --- latencies --------------------------------------------------------------------------- */
 
-static int set_bounds(struct block_call *call, struct bd_histogram *histogram, const char *name)
+static int set_bounds(struct command *cmd, struct bd_histogram *histogram, const char *name)
 {
-	json_t *list = json_object_get(call->args, name);
+	json_t *list = json_object_get(cmd->args, name);
 	uint64_t bounds[BD_HISTOGRAM_MAX + 1];
 	size_t nr = 0;
 
@@ -324,33 +273,28 @@ static int set_bounds(struct block_call *call, struct bd_histogram *histogram, c
 		bounds[nr] = value > 0 ? (uint64_t)value : 0;
 	}
 	if (bd_histogram_set(histogram, bounds, nr) < 0)
-		return bd_fail(call->err, -EINVAL, "Device '%s' set %s fail",
-			       call->unit->disk.id, name);
+		return bd_fail(cmd->err, -EINVAL, "Device '%s' set %s fail",
+			       cmd->unit->disk.id, name);
 	return 0;
 }
 
 /* Without any bounds nothing is counted any more. */
-static int do_histogram(struct block_call *call)
+int block_set_histogram(struct command *cmd)
 {
 	static const char *const own[BD_OP_KINDS] = {
 		"boundaries-read", "boundaries-write", "boundaries-flush", "boundaries-unmap",
 	};
-	bool all = json_object_get(call->args, "boundaries"), any = all;
+	bool all = json_object_get(cmd->args, "boundaries"), any = all;
 	int ret = 0;
 
 	for (unsigned i = 0; i < BD_OP_KINDS; i++)
-		any |= json_object_get(call->args, own[i]) != NULL;
+		any |= json_object_get(cmd->args, own[i]) != NULL;
 	for (unsigned i = 0; i < BD_OP_KINDS && ret == 0; i++) {
-		bool given = json_object_get(call->args, own[i]);
+		bool given = json_object_get(cmd->args, own[i]);
 
 		if (given || all || !any)
-			ret = set_bounds(call, &call->unit->disk.stats.account.op[i].latency,
+			ret = set_bounds(cmd, &cmd->unit->disk.stats.account.op[i].latency,
 					 given ? own[i] : "boundaries");
 	}
 	return ret;
-}
-
-int block_set_histogram(struct command *cmd)
-{
-	return run_call(cmd, cmd->args, do_histogram);
 }

@@ -87,35 +87,39 @@ static int do_human(struct command *cmd)
 static const struct {
 	const char *name;
 	int (*run)(struct command *cmd);
+	enum { HERE, ON_THREAD, ON_DISK } where;
 } table[] = {
-	{ "block-latency-histogram-set", block_set_histogram },
-	{ "block_resize", block_resize },
-	{ "block_set_io_throttle", block_set_io_throttle },
-	{ "blockdev-reopen", block_reopen },
-	{ "blockdev-snapshot-delete-internal-sync", block_delete_snapshot },
-	{ "blockdev-snapshot-internal-sync", block_snapshot },
-	{ "blockdev-snapshot-sync", block_overlay },
-	{ "cont", do_cont },
-	{ "human-monitor-command", do_human },
-	{ "query-block", block_query },
-	{ "query-blockstats", block_query_stats },
-	{ "query-commands", do_query_commands },
-	{ "query-name", do_query_name },
-	{ "query-named-block-nodes", block_query_nodes },
-	{ "query-status", do_query_status },
-	{ "query-version", do_query_version },
-	{ "quit", do_quit },
-	{ "stop", do_stop },
-	{ "system_powerdown", do_powerdown },
-	{ "system_reset", do_reset },
-	{ "x-commit", block_commit },
+	{ "block-latency-histogram-set", block_set_histogram, ON_DISK },
+	{ "block_resize", block_resize, ON_DISK },
+	{ "block_set_io_throttle", block_set_io_throttle, ON_DISK },
+	{ "blockdev-reopen", block_reopen, HERE },
+	{ "blockdev-snapshot-delete-internal-sync", block_delete_snapshot, ON_DISK },
+	{ "blockdev-snapshot-internal-sync", block_snapshot, ON_DISK },
+	{ "blockdev-snapshot-sync", block_overlay, ON_DISK },
+	{ "cont", do_cont, HERE },
+	{ "human-monitor-command", do_human, HERE },
+	{ "query-block", block_query, ON_THREAD },
+	{ "query-blockstats", block_query_stats, ON_THREAD },
+	{ "query-commands", do_query_commands, HERE },
+	{ "query-name", do_query_name, HERE },
+	{ "query-named-block-nodes", block_query_nodes, ON_THREAD },
+	{ "query-status", do_query_status, HERE },
+	{ "query-version", do_query_version, HERE },
+	{ "quit", do_quit, HERE },
+	{ "stop", do_stop, HERE },
+	{ "system_powerdown", do_powerdown, HERE },
+	{ "system_reset", do_reset, HERE },
+	{ "x-commit", block_commit, ON_DISK },
 };
 
 int command_run(struct command *cmd, const char *name)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!strcmp(name, table[i].name))
-			return table[i].run(cmd);
+		if (strcmp(name, table[i].name))
+			continue;
+		return table[i].where == ON_DISK ? command_on_disk(cmd, table[i].run) :
+		       table[i].where == ON_THREAD ? command_on_thread(cmd, table[i].run) :
+		       table[i].run(cmd);
 	}
 	return bd_fail(cmd->err, -ENOSYS, "The command %s has not been found", name);
 }

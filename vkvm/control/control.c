@@ -11,18 +11,21 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "blockdev/include/info.h"
 #include "vkvm/report.h"
+
+/* Those that end the machine. */
+static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
+enum { NR_ENDING = sizeof(ending) / sizeof(ending[0]) };
 
 int control_init(struct control *control)
 {
-	static const int taken[] = { SIGTERM, SIGINT, SIGHUP };
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
-	for (unsigned i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		sigaddset(&set, taken[i]);
+	sigaddset(&set, SIGUSR1);
+	for (unsigned i = 0; i < NR_ENDING; i++)
+		sigaddset(&set, ending[i]);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	control->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return control->signal_fd < 0 ? -errno : 0;
@@ -89,32 +92,16 @@ static void shut_down(struct control *control)
 		control_end(control, 0, "guest-shutdown");
 }
 
-static void handle_io_error(struct control *control)
+/* What the I/O thread has to tell. */
+static void tell_events(struct control *control)
 {
-	if (control->io_stopped)
-		return;
-	control->io_stopped = true;
-	control_event(control, "BLOCK_IO_ERROR",
-		      json_pack("{s:s, s:s, s:s, s:b}", "device", control->disks->error.device,
-				"operation", control->disks->error.read ? "read" : "write",
-				"action", "stop", "nospace", control->disks->error.no_space));
-	control_stop(control);
-}
+	json_t *events = disks_take_events(control->disks), *one;
+	size_t i;
 
-static void tell_damage(struct control *control)
-{
-	struct disks *disks = control->disks;
-	json_t *data = NULL;
-
-	pthread_mutex_lock(&control->machine->lock);
-	if (disks->damage.device)
-		data = json_pack("{s:s, s:s, s:o, s:b}", "device", disks->damage.device,
-				 "node-name", disks->damage.device, "msg",
-				 bd_json_text(disks->damage.text), "fatal", disks->damage.fatal);
-	disks->damage.device = NULL;
-	pthread_mutex_unlock(&control->machine->lock);
-	if (data)
-		control_event(control, "BLOCK_IMAGE_CORRUPTED", data);
+	json_array_foreach(events, i, one)
+		control_event(control, json_string_value(json_array_get(one, 0)),
+			      json_incref(json_array_get(one, 1)));
+	json_decref(events);
 }
 
 static void handle_events(struct control *control)
@@ -122,7 +109,7 @@ static void handle_events(struct control *control)
 	struct machine *m = control->machine;
 	unsigned events = machine_take_events(m);
 
-	tell_damage(control);
+	tell_events(control);
 	if (!(events & ~(unsigned)EVENT_WAKE))
 		return;
 	machine_stop(m, STOP_CONTROL);
@@ -134,13 +121,15 @@ static void handle_events(struct control *control)
 		shut_down(control);
 	else if (events & EVENT_RESET)
 		reset(control);
-	if (events & EVENT_IO_ERROR)
-		handle_io_error(control);
+	if (events & EVENT_IO_ERROR) {
+		control->io_stopped = true;
+		control_stop(control);
+	}
 	machine_cont(m, STOP_EVENT);
 	machine_cont(m, STOP_CONTROL);
 }
 
-/* The first signal ends the machine in order; a second one does not wait. */
+/* One asks for counters; the first of the others ends the machine in order, a second at once. */
 static void handle_signal(struct control *control)
 {
 	struct signalfd_siginfo info;
@@ -148,11 +137,17 @@ static void handle_signal(struct control *control)
 
 	if (read(control->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
+	if (info.ssi_signo == SIGUSR1) {
+		stats_now(control);
+		return;
+	}
 	report_error("terminating on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
 	control_end(control, 0, "host-signal");
-	signal((int)info.ssi_signo, SIG_DFL);
 	sigemptyset(&set);
-	sigaddset(&set, (int)info.ssi_signo);
+	for (unsigned i = 0; i < NR_ENDING; i++) {
+		signal(ending[i], SIG_DFL);
+		sigaddset(&set, ending[i]);
+	}
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -212,6 +207,11 @@ static void handle_key(struct control *control, enum terminal_key key)
 	case KEY_COMMIT:
 		commit_all(control);
 		break;
+	case KEY_BREAK:
+		pthread_mutex_lock(&control->machine->lock);
+		serial_break(control->serial);
+		pthread_mutex_unlock(&control->machine->lock);
+		break;
 	case KEY_QUIT:
 		report_error("terminated by the user");
 		control_end(control, 0, "host-ui");
@@ -219,6 +219,7 @@ static void handle_key(struct control *control, enum terminal_key key)
 	case KEY_HELP:
 		show("\nCtrl-A h    this help\nCtrl-A x    end the machine\n"
 		     "Ctrl-A s    write temporary overlays into their images\n"
+		     "Ctrl-A b    send a break\n"
 		     "Ctrl-A c    switch between console and monitor\n"
 		     "Ctrl-A Ctrl-A  send Ctrl-A\n");
 		break;

@@ -61,6 +61,8 @@ int control_run(struct control *control);
 int stats_wait(const struct stats *stats);
 /* Show, if it is time. */
 void stats_show(struct stats *stats, struct control *control);
+/* Once and at once, on standard error, as JSON. */
+void stats_now(struct control *control);
 
 /* --- sandbox.c --------------------------------------------------------------------------- */
 

@@ -18,6 +18,8 @@ static const struct hmp {
 	{ "info status", "query-status", {0}, "is the guest running" },
 	{ "info block", "query-block", {0}, "the disks and their images" },
 	{ "info blockstats", "query-blockstats", {0}, "counters" },
+	{ "info qcow2", "query-blockstats", {0}, NULL },
+	{ "info snapshots", "query-named-block-nodes", {0}, "images, with their snapshots" },
 	{ "info name", "query-name", {0}, "what the machine is called" },
 	{ "info version", "query-version", {0}, "of the program" },
 	{ "stop", "stop", {0}, "stop the guest" },
@@ -34,6 +36,8 @@ static const struct hmp {
 	  "DEVICE NAME" },
 	{ "snapshot_delete_blkdev_internal", "blockdev-snapshot-delete-internal-sync",
 	  { "device", "name" }, "DEVICE NAME" },
+	{ "savevm-disk", "blockdev-snapshot-internal-sync", { "device", "name" }, NULL },
+	{ "delvm", "blockdev-snapshot-delete-internal-sync", { "device", "name" }, NULL },
 	{ "commit", "x-commit", { "device" }, "DEVICE: write an overlay into its base" },
 };
 
@@ -99,7 +103,7 @@ char *hmp_run(struct control *control, const char *line)
 {
 	struct bd_error err = {0};
 	const char *rest;
-	struct command cmd = { control, NULL, NULL, &err };
+	struct command cmd = { .control = control, .err = &err };
 	char *text = NULL;
 	const struct hmp *hmp;
 

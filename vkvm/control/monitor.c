@@ -115,7 +115,7 @@ static json_t *execute(struct monitor *monitor, struct control *control, const c
 		       json_t *args)
 {
 	struct bd_error err = {0};
-	struct command cmd = { control, args, NULL, &err };
+	struct command cmd = { .control = control, .args = args, .err = &err };
 	int ret;
 
 	if (!strcmp(name, "qmp_capabilities")) {

@@ -40,6 +40,9 @@ struct command {
 	json_t *args;                /* or NULL; borrowed */
 	json_t *out;                 /* its result; NULL: {} */
 	struct bd_error *err;
+	struct disk_unit *unit;      /* of command_on_disk() */
+	int (*run)(struct command *cmd); /* there */
+	int ret;
 };
 
 /* Run it.  0, or a negative errno with @cmd->err; the caller has @cmd->out then. */
@@ -47,7 +50,15 @@ int command_run(struct command *cmd, const char *name);
 /* Names of all commands, as query-commands shows them. */
 json_t *command_names(void);
 
-/* --- block_commands.c: on the I/O thread, the disk drained ------------------------------- */
+/* --- block_commands.c -------------------------------------------------------------------- */
+
+/* An argument that is a text; NULL: it is none. */
+const char *command_text(const struct command *cmd, const char *name);
+/* Run @run on the I/O thread; with the disk that the arguments name drained. */
+int command_on_thread(struct command *cmd, int (*run)(struct command *cmd));
+int command_on_disk(struct command *cmd, int (*run)(struct command *cmd));
+
+/* These run there, but for block_reopen(). */
 
 int block_query(struct command *cmd);
 int block_query_nodes(struct command *cmd);

@@ -44,30 +44,52 @@ static void show_disk(struct stats *stats, unsigned idx, const json_t *disk)
 	*last = now;
 }
 
-void stats_show(struct stats *stats, struct control *control)
+static json_t *counters(struct control *control)
 {
 	struct bd_error err;
-	struct command cmd = { control, NULL, NULL, &err };
-	json_t *disk;
-	char *text;
+	struct command cmd = { .control = control, .err = &err };
+
+	command_run(&cmd, "query-blockstats");
+	return cmd.out;
+}
+
+/* false: the line could not be written. */
+static bool write_line(int fd, const json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+	size_t len = text ? strlen(text) : 0;
+	bool written;
+
+	if (!text)
+		return true;
+	text[len] = '\n'; /* the line's end instead of the string's */
+	written = write(fd, text, len + 1) > 0;
+	free(text);
+	return written;
+}
+
+void stats_now(struct control *control)
+{
+	json_t *json = counters(control);
+
+	write_line(STDERR_FILENO, json);
+	json_decref(json);
+}
+
+void stats_show(struct stats *stats, struct control *control)
+{
+	json_t *json, *disk;
 	size_t i;
 
 	if (stats_wait(stats) != 0)
 		return;
 	stats->next_ns = bd_clock_ns() + stats->interval * 1000000000ull;
-	block_query_stats(&cmd);
-	json_array_foreach(cmd.out, i, disk) {
+	json = counters(control);
+	json_array_foreach(json, i, disk) {
 		if (stats->live && i < DRIVES_MAX)
 			show_disk(stats, (unsigned)i, disk);
 	}
-	text = stats->fd >= 0 ? json_dumps(cmd.out, JSON_COMPACT) : NULL;
-	if (text) {
-		size_t len = strlen(text);
-
-		text[len] = '\n';
-		if (write(stats->fd, text, len + 1) < 0)
-			stats->fd = -1;
-	}
-	free(text);
-	json_decref(cmd.out);
+	if (stats->fd >= 0 && !write_line(stats->fd, json))
+		stats->fd = -1;
+	json_decref(json);
 }

@@ -53,6 +53,7 @@ static enum terminal_key key_of(uint8_t byte)
 	case 'x': return KEY_QUIT;
 	case 'c': return KEY_MONITOR;
 	case 's': return KEY_COMMIT;
+	case 'b': return KEY_BREAK;
 	case 'h':
 	case '?': return KEY_HELP;
 	default: return KEY_NONE;

@@ -11,6 +11,7 @@ enum terminal_key {
 	KEY_QUIT,       /* Ctrl-A x */
 	KEY_MONITOR,    /* Ctrl-A c */
 	KEY_COMMIT,     /* Ctrl-A s */
+	KEY_BREAK,      /* Ctrl-A b */
 	KEY_HELP,       /* Ctrl-A h */
 };
 

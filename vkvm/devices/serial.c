@@ -51,6 +51,16 @@ void serial_put(struct serial *serial, const uint8_t *data, unsigned len)
 	update_irq(serial);
 }
 
+void serial_break(struct serial *serial)
+{
+	const uint8_t nothing = 0;
+
+	if (!serial_room(serial))
+		return;
+	serial->lsr |= UART_LSR_BI;
+	serial_put(serial, &nothing, 1);
+}
+
 static uint8_t take_input(struct serial *serial)
 {
 	uint8_t byte;
@@ -93,7 +103,7 @@ static uint8_t modem_status(const struct serial *serial)
 static uint8_t read_register(struct serial *serial, unsigned reg)
 {
 	bool divisor = serial->lcr & UART_LCR_DLAB;
-	uint8_t iir;
+	uint8_t iir, lsr;
 
 	switch (reg) {
 	case UART_RX:
@@ -110,7 +120,9 @@ static uint8_t read_register(struct serial *serial, unsigned reg)
 	case UART_MCR:
 		return serial->mcr;
 	case UART_LSR:
-		return serial->lsr | (serial->nr_input ? UART_LSR_DR : 0);
+		lsr = serial->lsr | (serial->nr_input ? UART_LSR_DR : 0);
+		serial->lsr &= (uint8_t)~UART_LSR_BI;
+		return lsr;
 	case UART_MSR:
 		return modem_status(serial);
 	default:

@@ -27,5 +27,7 @@ void serial_access(void *device, struct bus_access *access);
 unsigned serial_room(const struct serial *serial);
 /* Type @len bytes, at most serial_room(). */
 void serial_put(struct serial *serial, const uint8_t *data, unsigned len);
+/* Type a break: a byte of zero, with its mark in the line's status. */
+void serial_break(struct serial *serial);
 
 #endif

@@ -14,6 +14,7 @@
 /* Pages KVM needs for itself, between the IOAPIC's and the firmware's addresses. */
 #define IDENTITY_MAP 0xfffbc000ull
 #define TSS_PAGES 0xfffbd000ull
+#define HUGE_PAGE (2ull << 20)
 
 static const struct {
 	int cap;
@@ -83,18 +84,30 @@ uint64_t vm_low_ram(const struct vm *vm)
 	return vm->ram_size < VM_LOW_END ? vm->ram_size : VM_LOW_END;
 }
 
+/* KVM gives the guest huge pages only where its addresses and ours have the same place in one. */
+static uint8_t *map_ram(uint64_t size)
+{
+	uint8_t *all = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t head = HUGE_PAGE - ((uintptr_t)all & (HUGE_PAGE - 1));
+
+	if (all == MAP_FAILED)
+		return NULL;
+	munmap(all, head);
+	if (head < HUGE_PAGE)
+		munmap(all + head + size, HUGE_PAGE - head);
+	return all + head;
+}
+
 static int add_ram(struct vm *vm, struct bd_error *err)
 {
 	uint64_t low = vm_low_ram(vm);
 	int ret;
 
-	vm->ram = mmap(NULL, vm->ram_size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (vm->ram == MAP_FAILED) {
-		vm->ram = NULL;
+	vm->ram = map_ram(vm->ram_size);
+	if (!vm->ram)
 		return bd_fail(err, -ENOMEM, "Cannot set up guest memory of %llu MiB",
 			       (unsigned long long)vm->ram_size >> 20);
-	}
 	madvise(vm->ram, vm->ram_size, MADV_HUGEPAGE);
 	ret = vm_add_slot(vm, 0, vm->ram, VM_VGA_BASE, false, err);
 	if (ret == 0)

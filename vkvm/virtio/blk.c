@@ -105,7 +105,7 @@ static void take_all(struct virtio_blk *blk, unsigned queue)
 			taken++;
 		if (!virtio_queue_ready(&blk->dev, queue))
 			return;
-		more = virtqueue_want_kicks(vq, true);
+		more = !blk->watched && virtqueue_want_kicks(vq, true);
 	} while (more && taken < vq->size && !blk->starved);
 	if (more && !blk->starved)
 		virtio_doorbell(&blk->dev, queue);
@@ -141,6 +141,35 @@ void virtio_blk_publish(struct virtio_blk *blk)
 	}
 }
 
+static bool can_take(const struct virtio_blk *blk, unsigned queue)
+{
+	return !blk->paused && !blk->starved && virtio_queue_ready(&blk->dev, queue);
+}
+
+bool virtio_blk_look(struct virtio_blk *blk)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < blk->dev.nr_queues; i++) {
+		if (!can_take(blk, i) || !virtqueue_waiting(&blk->dev.queues[i]))
+			continue;
+		blk->disk->stats.polls++;
+		take_all(blk, i);
+		found = true;
+	}
+	return found;
+}
+
+bool virtio_blk_watch(struct virtio_blk *blk, bool on)
+{
+	bool found = false;
+
+	blk->watched = on;
+	for (unsigned i = 0; i < blk->dev.nr_queues; i++)
+		found |= can_take(blk, i) && virtqueue_want_kicks(&blk->dev.queues[i], !on);
+	return found && virtio_blk_look(blk);
+}
+
 /* --- start, stop, drain ------------------------------------------------------------------ */
 
 static void start(struct virtio_device *dev)
@@ -165,11 +194,6 @@ void virtio_blk_undrain(struct virtio_blk *blk)
 		return;
 	blk_release(blk);
 	take_every_ring(blk);
-}
-
-void virtio_blk_retry(struct virtio_blk *blk)
-{
-	blk_retry(blk);
 }
 
 /* The throttle lets requests pass again. */

@@ -30,6 +30,7 @@ struct virtio_blk {
 	unsigned in_flight;          /* given to the engine */
 	unsigned paused;             /* > 0: rings are not looked at */
 	bool starved;                /* the engine's pool was empty: look again */
+	bool watched;                /* virtio_blk_look() is called again and again: no kicks */
 	bool write_through;          /* the driver has no flush, or asked for it */
 };
 
@@ -43,6 +44,9 @@ int virtio_blk_open(struct virtio_blk *blk, struct disk *disk, const struct memo
 void virtio_blk_close(struct virtio_blk *blk);
 /* After each turn of the queue: show the guest what has finished, one interrupt per queue. */
 void virtio_blk_publish(struct virtio_blk *blk);
+/* Take what has come without a kick; as struct bd_thread_hook says it. */
+bool virtio_blk_look(struct virtio_blk *blk);
+bool virtio_blk_watch(struct virtio_blk *blk, bool on);
 /*
  * Take nothing more from the rings and wait until nothing is in flight; requests stopped by an
  * error stay parked.  Nests.  On the I/O thread, top level.
@@ -59,8 +63,6 @@ void virtio_blk_resized(struct virtio_blk *blk);
 
 /* Take one chain and start its request.  false: there is none, or no room for it. */
 bool blk_take(struct virtio_blk *blk, unsigned queue);
-/* Start all parked requests again. */
-void blk_retry(struct virtio_blk *blk);
 /* Start held requests, as far as the throttle lets them pass. */
 void blk_release(struct virtio_blk *blk);
 /* Forget all that wait; their chains are not given back. */

@@ -67,36 +67,30 @@ static void append(struct blk_list *list, struct blk_request *req)
 	list->end = &req->next;
 }
 
-static void park(struct blk_request *req, int error)
+/* true: it has to wait until the machine goes on. */
+static bool handle_error(struct blk_request *req, int error, bool *report)
 {
-	struct disk *disk = req->blk->disk;
+	const struct disk *disk = req->blk->disk;
+	enum bd_policy action = bd_policy_action(op_of(req) == BD_OP_READ ? disk->read_error :
+						 disk->write_error, error);
 
-	append(&req->blk->parked, req);
-	if (disk->stopped)
-		disk->stopped(disk->user, disk, op_of(req), error);
+	if (action == BD_POLICY_STOP)
+		append(&req->blk->parked, req);
+	if (disk->failed)
+		disk->failed(disk->user, disk, op_of(req), error, action);
+	*report = action != BD_POLICY_IGNORE;
+	return action == BD_POLICY_STOP;
 }
 
 static void complete(struct blk_request *req, int error)
 {
-	bool failed = error < 0;
+	bool failed = false;
 
-	if (failed) {
-		const struct disk *disk = req->blk->disk;
-		enum bd_policy action = bd_policy_action(op_of(req) == BD_OP_READ ?
-							 disk->read_error :
-							 disk->write_error, error);
-
-		if (action == BD_POLICY_STOP) {
-			park(req, error);
-			return;
-		}
-		failed = action != BD_POLICY_IGNORE;
-	}
+	if (error < 0 && handle_error(req, error, &failed))
+		return;
 	count(req, failed);
-	if (failed)
-		blk_answer(req, VIRTIO_BLK_S_IOERR, 0);
-	else
-		blk_answer(req, VIRTIO_BLK_S_OK, (uint32_t)req->in_len);
+	blk_answer(req, failed ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK,
+		   failed ? 0 : (uint32_t)req->in_len);
 }
 
 /* --- start ------------------------------------------------------------------------------- */
@@ -259,7 +253,7 @@ static struct blk_request *take_first(struct blk_list *list)
 	return req;
 }
 
-void blk_retry(struct virtio_blk *blk)
+void virtio_blk_retry(struct virtio_blk *blk)
 {
 	struct blk_request *req = blk->parked.first, *next;
 

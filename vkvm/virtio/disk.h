@@ -9,6 +9,7 @@
 struct disk_stats {
 	struct bd_account account;   /* what QEMU counts, too */
 	uint64_t kicks;              /* doorbells taken, several rings may be one */
+	uint64_t polls;              /* times requests were found without one */
 	uint64_t interrupts;
 	uint64_t max_batch;          /* most requests found at one kick */
 };
@@ -24,8 +25,12 @@ struct disk {
 	uint32_t block_size;         /* bytes the guest sees as a sector */
 	enum bd_policy read_error, write_error;
 	struct disk_stats stats;
-	/* A request failed and the machine must stop; from inside bd_queue_poll(). */
-	void (*stopped)(void *user, const struct disk *disk, enum bd_op_kind op, int error);
+	/*
+	 * A request failed, with what follows from that: BD_POLICY_STOP (the machine must stop),
+	 * IGNORE or REPORT.  From inside bd_queue_poll().  May be NULL.
+	 */
+	void (*failed)(void *user, const struct disk *disk, enum bd_op_kind op, int error,
+		       enum bd_policy action);
 	void *user;
 };
 

@@ -203,16 +203,21 @@ bool virtqueue_publish(struct virtqueue *vq)
 	return (uint16_t)(now - event - 1) < (uint16_t)(now - old);
 }
 
+bool virtqueue_waiting(const struct virtqueue *vq)
+{
+	return READ(vq->avail->idx) != vq->last_avail;
+}
+
 bool virtqueue_want_kicks(struct virtqueue *vq, bool on)
 {
 	if (!vq->event_idx)
 		WRITE(vq->used->flags, on ? 0 : VRING_USED_F_NO_NOTIFY);
-	else if (on)
-		WRITE(*avail_event(vq), vq->last_avail);
+	else /* the index it has just passed comes again after 2^16 chains only */
+		WRITE(*avail_event(vq), (uint16_t)(vq->last_avail - !on));
 	if (!on)
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return READ(vq->avail->idx) != vq->last_avail;
+	return virtqueue_waiting(vq);
 }
 
 void vq_chain_clear(struct vq_chain *chain)

@@ -67,6 +67,8 @@ int virtqueue_pop(struct virtqueue *vq, struct vq_chain *chain);
 void virtqueue_push(struct virtqueue *vq, uint16_t head, uint32_t written);
 /* Show the guest all that was pushed.  true: it wants an interrupt for that. */
 bool virtqueue_publish(struct virtqueue *vq);
+/* The guest has put chains into the ring that were not taken. */
+bool virtqueue_waiting(const struct virtqueue *vq);
 /*
  * Say whether kicks are wanted.  After switching on, true: chains came in meanwhile for which
  * there will be no kick.

@@ -136,6 +136,13 @@ static int parse_smp(struct options *options, const char *arg, struct bd_error *
 	return ret;
 }
 
+static int parse_accel(struct options *options, const char *arg, struct bd_error *err)
+{
+	(void)options;
+	/* Also in a list, "kvm:tcg". */
+	return strstr(arg, "kvm") ? 0 : bd_fail(err, -ENOTSUP, "only kvm is supported");
+}
+
 static int parse_stats(struct options *options, const char *arg, struct bd_error *err)
 {
 	uint64_t seconds;
@@ -201,7 +208,7 @@ static const struct option table[] = {
 	FLAG("no-shutdown", no_shutdown, "stop instead of ending when the guest powers off"),
 	IGNORED("nographic", NULL),
 	IGNORED("enable-kvm", NULL),
-	IGNORED("accel", "NAME"),
+	PARSED("accel", "NAME", parse_accel, NULL),
 	IGNORED("machine", "NAME"),
 	IGNORED("M", "NAME"),
 	IGNORED("cpu", "NAME"),
@@ -217,10 +224,13 @@ static const struct option table[] = {
 	REFUSED("usb", NULL, "USB"),
 	REFUSED("usbdevice", "NAME", "USB"),
 	REFUSED("incoming", "FROM", "migration"),
-	REFUSED("cdrom", "FILE", "CD-ROM drives"),
-	REFUSED("fda", "FILE", "floppy drives"),
-	REFUSED("fdb", "FILE", "floppy drives"),
+	REFUSED("loadvm", "NAME", "saved state of memory"),
+	REFUSED("cdrom", "FILE", "CD-ROM drive"),
+	REFUSED("fda", "FILE", "floppy drive"),
+	REFUSED("fdb", "FILE", "floppy drive"),
 	REFUSED("spice", "OPTIONS", "graphics"),
+	REFUSED("sdl", NULL, "graphics"),
+	REFUSED("audiodev", "OPTIONS", "sound"),
 	REFUSED("vnc", "WHERE", "graphics"),
 	/* these are accepted with the value "none" only */
 	REFUSED("nic", "OPTIONS", "networking"),
@@ -316,7 +326,7 @@ int options_parse(struct options *options, int argc, char **argv, struct bd_erro
 		return bd_fail(err, -EINVAL, "-initrd only allowed with -kernel option");
 	if (options->append && !options->kernel)
 		return bd_fail(err, -EINVAL, "-append only allowed with -kernel option");
-	return drives_finish(&options->drives, options->snapshot, err);
+	return drives_finish(&options->drives, options->snapshot, options->nr_cpus, err);
 }
 
 void options_clear(struct options *options)

@@ -40,7 +40,5 @@ void report_warning(const char *fmt, ...)
 
 void report_failure(const struct bd_error *err)
 {
-	report_error("%s", err->msg);
-	if (err->hint[0])
-		report_error("%s", err->hint);
+	report_error("%s%s%s", err->msg, err->hint[0] ? ". " : "", err->hint);
 }

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else
 			drives_add(&drives, line, &err);
 	}
-	drives_finish(&drives, false, &err);
+	drives_finish(&drives, false, 1, &err);
 	drives_clear(&drives);
 	free(text);
 	return 0;

@@ -5,6 +5,8 @@
 # A disk whose first write takes a minute.
 printf 'text here\nwrite sector=0 count=8 seed=1\n' | script
 "$qimg" create -q -f raw disk.raw 8M
+# Counters are printed, and say that the write has begun.
+begun() { kill -USR1 $pid && grep -q '"x-kicks":[1-9]' out; }
 for signal in TERM INT HUP; do
 	rm -f out
 	"$vkvm" -kernel "$guests/guest.elf" -initrd script \
@@ -12,14 +14,13 @@ for signal in TERM INT HUP; do
 		</dev/null >out 2>&1 &
 	pid=$!
 	until_said here
-	kill -USR1 $pid
-	until_said '"x-kicks":'
+	eventually begun
 	kill -TERM $pid
 	until_said "terminating on signal 15"
 	kill -0 $pid || fail "it did not wait"
 	kill -$signal $pid
 	status=0
 	wait $pid || status=$?
-	[ $status -gt 128 ] || fail "status $status"
+	[ $status -gt 128 ] || { cat out; fail "status $status"; }
 	eventually "$oracle" info -f raw disk.raw
 done

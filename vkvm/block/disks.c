@@ -25,7 +25,8 @@ static int open_image(struct bd_queue *queue, const struct drive *drive, struct 
 	int ret = drive->snapshot ? bd_overlay_open(queue, &args, node, err) :
 				    bd_open(queue, &args, node, err);
 
-	if (ret < 0 && drive->filename)
+	/* What could not be found has its name in the message. */
+	if (ret < 0 && drive->filename && strncmp(err->msg, "Could not open '", 16))
 		bd_prefix(err, "Could not open '%s': ", drive->filename);
 	return ret;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_QUEUE_SIZE = 256 };
+enum { DEFAULT_QUEUE_SIZE = 256, MAX_QUEUES = 16 };
 
 /* --- values ------------------------------------------------------------------------------ */
 
@@ -90,7 +90,7 @@ static struct drive *new_drive(struct drives *drives, struct bd_error *err)
 	}
 	*drive = (struct drive){
 		.flags = BD_O_RDWR, .write_back = true, .write_error = BD_POLICY_ENOSPC,
-		.nr_queues = 1, .queue_size = DEFAULT_QUEUE_SIZE, .block_size = 512,
+		.queue_size = DEFAULT_QUEUE_SIZE, .block_size = 512,
 		.boot_index = -1, .index = -1, .opts = bd_opts_new(),
 	};
 	if (!drive->opts) {
@@ -231,7 +231,7 @@ int drives_add_node(struct drives *drives, const char *text, struct bd_error *er
 
 static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_error *err)
 {
-	uint64_t queues = drive->nr_queues, size = drive->queue_size;
+	uint64_t queues = UINT64_MAX, size = drive->queue_size;
 	uint64_t boot = UINT64_MAX, block = drive->block_size, physical = 0;
 	char *serial = bd_opts_take(opts, "serial");
 	int ret;
@@ -243,7 +243,7 @@ static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_erro
 	/* There is one thread for all disks, whatever it is called. */
 	free(bd_opts_take(opts, "iothread"));
 	free(bd_opts_take(opts, "id"));
-	if ((ret = take_number(opts, "num-queues", 16, &queues, err)) < 0 ||
+	if ((ret = take_number(opts, "num-queues", MAX_QUEUES, &queues, err)) < 0 ||
 	    (ret = take_number(opts, "queue-size", 1024, &size, err)) < 0 ||
 	    (ret = take_number(opts, "bootindex", 255, &boot, err)) < 0 ||
 	    (ret = take_number(opts, "logical_block_size", 4096, &block, err)) < 0 ||
@@ -257,7 +257,8 @@ static int take_device(struct drive *drive, struct bd_opts *opts, struct bd_erro
 	if (block < 512 || (block & (block - 1)))
 		return bd_fail(err, -EINVAL, "logical_block_size must be a power of 2 between "
 					     "512 and 4096");
-	drive->nr_queues = (unsigned)queues;
+	if (queues != UINT64_MAX)
+		drive->nr_queues = (unsigned)queues;
 	drive->queue_size = (unsigned)size;
 	drive->block_size = (uint32_t)block;
 	if (boot != UINT64_MAX)
@@ -335,7 +336,7 @@ static bool well_formed(const char *id)
 	return !id[len] && len < 64 && strcspn(id, "0123456789-._");
 }
 
-int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
+int drives_finish(struct drives *drives, bool snapshot, unsigned nr_cpus, struct bd_error *err)
 {
 	char id[24];
 
@@ -351,6 +352,9 @@ int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err)
 		if (drive->index < 0)
 			drive->index = DRIVES_MAX + (int)i;
 		drive->snapshot |= snapshot;
+		/* Each processor then has its own, with its own interrupt. */
+		if (!drive->nr_queues)
+			drive->nr_queues = nr_cpus < MAX_QUEUES ? nr_cpus : MAX_QUEUES;
 	}
 	qsort(drives->list, drives->nr, sizeof(drives->list[0]), by_index);
 	for (unsigned i = 0; i < drives->nr; i++) {

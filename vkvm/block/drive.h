@@ -22,7 +22,7 @@ struct drive {
 	bool mmio;                   /* that device is not on PCI */
 	enum bd_policy read_error, write_error;
 	struct bd_throttle_limits limits;
-	unsigned nr_queues, queue_size;
+	unsigned nr_queues, queue_size; /* 0 queues: one for each processor */
 	uint32_t block_size;         /* bytes */
 	int boot_index;              /* order among those the firmware tries; -1: not given */
 	int index;                   /* position among the disks; -1: next free one */
@@ -43,8 +43,8 @@ int drives_add(struct drives *drives, const char *text, struct bd_error *err);
 int drives_add_node(struct drives *drives, const char *text, struct bd_error *err);
 /* -device virtio-blk-pci,drive=... without its first word; @mmio: virtio-blk-device. */
 int drives_add_device(struct drives *drives, const char *keys, bool mmio, struct bd_error *err);
-/* After the last option: disks come in order; names for those that have none. */
-int drives_finish(struct drives *drives, bool snapshot, struct bd_error *err);
+/* After the last option: disks come in order; names and queues for those that have none. */
+int drives_finish(struct drives *drives, bool snapshot, unsigned nr_cpus, struct bd_error *err);
 void drives_clear(struct drives *drives);
 
 #endif

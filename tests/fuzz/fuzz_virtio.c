@@ -110,7 +110,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(ram, data + used, size - used < RAM ? size - used : RAM);
 	make_ready(&blk, data + 1);
 	for (int turn = 0; turn < 8; turn++) {
-		virtio_doorbell(&blk.dev, (unsigned)turn & 1);
+		/* With and without doorbells, as the thread that looks before it sleeps. */
+		if (data[6] >> turn & 1)
+			virtio_blk_watch(&blk, turn & 1);
+		if (data[7] >> turn & 1)
+			virtio_blk_look(&blk);
+		else
+			virtio_doorbell(&blk.dev, (unsigned)turn & 1);
 		bd_queue_poll(queue, false);
 		virtio_blk_publish(&blk);
 	}

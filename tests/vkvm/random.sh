@@ -25,6 +25,8 @@ cp base.raw disk.raw
 one "raw" raw
 fill
 one "plain" qcow2
+fill
+one "looked for without doorbells" qcow2 -object iothread,id=t,poll-max-ns=2000000
 fill -o cluster_size=512
 one "clusters of 512 bytes" qcow2
 fill -o cluster_size=2M

@@ -28,6 +28,7 @@ void qcow2_free_later(struct qcow2 *q, uint64_t off, uint64_t len, enum qcow2_fr
 	uint64_t nr = div_up(len, q->cluster_size);
 	struct qcow2_free_run *last = a->nr_runs > a->nr_due ? &a->runs[a->nr_runs - 1] : NULL;
 
+	io_event(q->node->file, "cluster_free");
 	if (last && last->type == type && last->first + last->nr == first) {
 		last->nr += nr;
 		return;

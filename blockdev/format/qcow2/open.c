@@ -70,6 +70,7 @@ static int load_tables(struct qcow2 *q, struct bd_error *err)
 	ret = load_table(q, q->l1_off, q->l1_size, &q->l1);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not read L1 table");
+	io_event(q->node->file, "reftable_load");
 	ret = load_table(q, q->reftable_off, q->reftable_size, &q->reftable);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Could not initialize refcount handling");

@@ -38,16 +38,27 @@ static int write_l1(struct qcow2 *q, const uint64_t *table, uint64_t entries, ui
 }
 
 /* Size and offset in one write. */
-static int switch_l1(struct qcow2 *q, uint64_t entries, uint64_t off)
+static int name_l1(struct qcow2 *q, uint64_t entries, uint64_t off)
 {
 	struct { be32 size; be64 off; } field = { be32_make((uint32_t)entries), be64_make(off) };
 	int ret;
 
 	_Static_assert(sizeof(field) == 12, "l1_size and l1_off are neighbours");
-	io_event(q->node->file, "l1_grow_activate_table");
 	ret = io_pwrite(q->node->file, offsetof(struct qcow2_disk_header, l1_size), &field,
 			sizeof(field));
 	return ret < 0 ? ret : io_pflush(q->node->file);
+}
+
+/* Only if the header is sure to name the old table may the new one be given back. */
+static int switch_l1(struct qcow2 *q, uint64_t entries, uint64_t off)
+{
+	int ret;
+
+	io_event(q->node->file, "l1_grow_activate_table");
+	ret = name_l1(q, entries, off);
+	if (ret < 0 && name_l1(q, q->l1_size, q->l1_off) == 0)
+		qcow2_free_meta(q, off, entries * 8);
+	return ret;
 }
 
 /* A table of @entries, with its counts, whose content is on disk; nothing refers to it yet. */

@@ -42,6 +42,7 @@ int qcow2_vmstate(struct bd_node *node, uint64_t off, void *buf, size_t len, boo
 	if (!checked_add(area(q), off, &off) || !checked_add(off, len, &end) ||
 	    end > (uint64_t)INT64_MAX - q->cluster_size)
 		return -EFBIG;
+	io_event(node->file, write ? "vmstate_save" : "vmstate_load");
 	ret = write ? prepare_write(q, end) : 0;
 	if (ret < 0)
 		return ret;

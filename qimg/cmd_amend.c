@@ -28,9 +28,24 @@ static const struct opt amend_opts[] = {
 	{ 0 },
 };
 
+/* What begins says 0 once more.  Like: QEMU */
+static void show_step(uint64_t done, uint64_t total, void *user)
+{
+	struct progress *progress = user;
+
+	if (!done)
+		progress->last = -1;
+	progress_update(done, total, progress);
+}
+
 static int amend(struct bd_node *node, const struct amend_values *values, struct progress *progress)
 {
 	struct bd_opts *opts = bd_opts_new();
+	const struct bd_amend_args args = {
+		.force = values->force,
+		.progress = show_step,
+		.user = progress,
+	};
 	struct bd_error err = { 0 };
 	int ret = opts ? bd_opts_parse(opts, values->options, NULL, &err) :
 			 bd_fail(&err, -12, "Cannot allocate memory");
@@ -39,7 +54,7 @@ static int amend(struct bd_node *node, const struct amend_values *values, struct
 		ret = bd_amend_check(node, opts, &err);
 	if (ret == 0) {
 		progress_update(0, 1, progress);
-		ret = bd_amend(node, opts, values->force, &err);
+		ret = bd_amend(node, opts, &args, &err);
 		progress_update(1, 1, progress);
 	}
 	progress_end(progress);

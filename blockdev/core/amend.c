@@ -62,7 +62,8 @@ int bd_amend_check(struct bd_node *node, struct bd_opts *opts, struct bd_error *
 	return 0;
 }
 
-int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
+int bd_amend(struct bd_node *node, struct bd_opts *opts, const struct bd_amend_args *args,
+	     struct bd_error *err)
 {
 	int ret = bd_amend_check(node, opts, err);
 
@@ -70,5 +71,5 @@ int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_e
 		return ret;
 	if (!(node->flags & BD_O_RDWR))
 		return bd_fail(err, -EACCES, "Image is read-only");
-	return node->fmt->create->amend(node, opts, force, err);
+	return node->fmt->create->amend(node, opts, args, err);
 }

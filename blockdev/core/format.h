@@ -77,8 +77,8 @@ struct bd_create_ops {
 	int (*measure)(struct bd_opts *opts, struct bd_node *src, struct bd_measure *out,
 		       struct bd_error *err);
 	const struct bd_option *amend_options; /* ends with name == NULL; NULL: no amend */
-	/* @opts: what shall change, of the right types; used up.  @force: data may be lost. */
-	int (*amend)(struct bd_node *node, struct bd_opts *opts, bool force,
+	/* @opts: what shall change, of the right types; used up. */
+	int (*amend)(struct bd_node *node, struct bd_opts *opts, const struct bd_amend_args *args,
 		     struct bd_error *err);
 };
 

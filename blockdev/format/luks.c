@@ -298,8 +298,8 @@ static int luks_image_measure(struct bd_opts *opts, struct bd_node *src, struct 
 	return ret;
 }
 
-static int luks_image_amend(struct bd_node *node, struct bd_opts *opts, bool force,
-			    struct bd_error *err)
+static int luks_image_amend(struct bd_node *node, struct bd_opts *opts,
+			    const struct bd_amend_args *args, struct bd_error *err)
 {
 	const struct luks_store store = store_of(node->file);
 	struct luks_image *image = node->state;
@@ -310,7 +310,9 @@ static int luks_image_amend(struct bd_node *node, struct bd_opts *opts, bool for
 	if (ret < 0)
 		return ret;
 	ret = luks_load(&image->luks, &store, err);
-	return ret < 0 ? ret : luks_amend(&image->luks, &store, opts, image->secret, force, err);
+	if (ret < 0)
+		return ret;
+	return luks_amend(&image->luks, &store, opts, image->secret, args->force, err);
 }
 
 /* In the order of the "Formatting" line. */

@@ -54,13 +54,19 @@ const struct bd_option *bd_create_options(const char *format);
 /* Options of the protocol a file name uses (nocow, extent_size_hint...). */
 const struct bd_option *bd_protocol_create_options(const char *filename);
 
+struct bd_amend_args {
+	bool force;               /* also what may make the data unreadable */
+	void (*progress)(uint64_t done, uint64_t total, void *user);  /* NULL: not wanted */
+	void *user;
+};
+
 /*
  * Change options of an existing image: only those in @opts, which is used up.
- * @force: also what may make the data unreadable.
  * -ENOTSUP: the format has nothing to change.  Blocks; no request in flight.
  * Like: qemu-img amend.
  */
-int bd_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err);
+int bd_amend(struct bd_node *node, struct bd_opts *opts, const struct bd_amend_args *args,
+	     struct bd_error *err);
 /* Whether bd_amend() knows all of @opts, and their values are of the right kind: 0, or -errno. */
 int bd_amend_check(struct bd_node *node, struct bd_opts *opts, struct bd_error *err);
 /* The options amend knows; NULL: nothing can be changed, or there is no such format. */

@@ -192,7 +192,8 @@ static int set_lazy(struct qcow2 *q, const struct wanted *want, struct bd_error 
 	return ret < 0 ? bd_fail_errno(err, ret, "Could not update the image header") : 0;
 }
 
-int qcow2_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct bd_error *err)
+int qcow2_amend(struct bd_node *node, struct bd_opts *opts, const struct bd_amend_args *args,
+		struct bd_error *err)
 {
 	struct qcow2 *q = qcow2_of(node);
 	struct wanted want;
@@ -202,9 +203,9 @@ int qcow2_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct b
 		ret = qcow2_verb_begin(q, err);
 	/* New features first, the step down last: between them the others can be removed. */
 	if (ret == 0 && want.version > q->version)
-		ret = qcow2_upgrade(q, err);
+		ret = qcow2_upgrade(q, args, err);
 	if (ret == 0 && qcow2_crypt_options(opts))
-		ret = qcow2_crypt_amend(q, opts, force, err);
+		ret = qcow2_crypt_amend(q, opts, args->force, err);
 	if (ret == 0)
 		ret = set_width(q, &want, err);
 	if (ret == 0 && (want.data_file || want.data_file_raw !=
@@ -217,6 +218,6 @@ int qcow2_amend(struct bd_node *node, struct bd_opts *opts, bool force, struct b
 	if (ret == 0 && want.size)
 		ret = bd_resize(node, want.size, "off", true, err);
 	if (ret == 0 && want.version < q->version)
-		ret = qcow2_downgrade(q, err);
+		ret = qcow2_downgrade(q, args, err);
 	return ret;
 }

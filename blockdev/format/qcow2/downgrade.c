@@ -24,7 +24,15 @@ struct expand {
 	bool backed;
 	uint64_t found, used;     /* zero clusters: counted first, then replaced in that order */
 	uint64_t *places;         /* host offsets: for each BATCH of them */
+	const struct bd_amend_args *args;
+	uint64_t done, total;     /* entries of all L1 tables, a step each.  Like: QEMU */
 };
+
+static void advance(struct expand *ex, uint64_t steps)
+{
+	while (steps-- && ex->args->progress)
+		ex->args->progress(++ex->done, ex->total, ex->args->user);
+}
 
 static bool is_zero(struct qcow2_entry entry)
 {
@@ -117,6 +125,8 @@ static int edit_all(struct qcow2_rewrite *rw, struct qcow2_snapshot *list, uint6
 		if (ret == 0)
 			ret = qcow2_snapshot_write_l1(rw, l1s[i], list[i].l1_size,
 						      &list[i].l1_off);
+		if (ret == 0)
+			advance(rw->user, list[i].l1_size);
 	}
 	rw->l1 = active;
 	rw->l1_size = q->l1_size;
@@ -163,10 +173,14 @@ static int expand_steps(struct qcow2_rewrite *rw, struct expand *ex, struct qcow
 	return 0;
 }
 
-static int expand_zeros(struct qcow2 *q)
+static int expand_zeros(struct qcow2 *q, const struct bd_amend_args *args)
 {
 	uint32_t nr = q->nb_snapshots;
-	struct expand ex = { .backed = q->node->backing_name != NULL };
+	struct expand ex = {
+		.backed = q->node->backing_name != NULL,
+		.args = args,
+		.total = q->l1_size,
+	};
 	__cleanup(free) struct qcow2_snapshot *list = calloc((size_t)nr + 1, sizeof(*list));
 	uint64_t **l1s = calloc((size_t)nr + 1, sizeof(*l1s));
 	struct qcow2_rewrite rw;
@@ -176,8 +190,12 @@ static int expand_zeros(struct qcow2 *q)
 		ret = -ENOMEM;
 	if (ret == 0 && nr)
 		memcpy(list, q->snapshots, nr * sizeof(*list));
+	for (uint32_t i = 0; i < nr; i++)
+		ex.total += q->snapshots[i].l1_size;
 	if (ret == 0)
 		ret = expand_steps(&rw, &ex, list, l1s);
+	if (ret == 0)
+		advance(&ex, ex.total - ex.done);
 	qcow2_rewrite_end(&rw);
 	for (uint32_t i = 0; l1s && i < nr; i++)
 		free(l1s[i]);
@@ -207,13 +225,13 @@ static int may_downgrade(const struct qcow2 *q, struct bd_error *err)
 	return 0;
 }
 
-int qcow2_downgrade(struct qcow2 *q, struct bd_error *err)
+int qcow2_downgrade(struct qcow2 *q, const struct bd_amend_args *args, struct bd_error *err)
 {
 	int ret = may_downgrade(q, err);
 
 	if (ret < 0)
 		return ret;
-	ret = expand_zeros(q);
+	ret = expand_zeros(q, args);
 	if (ret == -ENOTSUP)
 		return bd_fail(err, ret, "Cannot downgrade an image with zstd compression type "
 					 "and existing compressed clusters");
@@ -255,22 +273,33 @@ static int complete_snapshots(struct qcow2 *q)
 	return ret;
 }
 
-int qcow2_upgrade(struct qcow2 *q, struct bd_error *err)
+static void upgrade_step(const struct bd_amend_args *args, uint64_t done)
+{
+	if (args->progress)
+		args->progress(done, 2, args->user);
+}
+
+int qcow2_upgrade(struct qcow2 *q, const struct bd_amend_args *args, struct bd_error *err)
 {
 	bool short_entries = false;
 	int ret = 0;
 
+	upgrade_step(args, 0);
 	for (uint32_t i = 0; i < q->nb_snapshots; i++)
 		short_entries |= q->snapshots[i].extra_len < 16;
 	if (short_entries)
 		ret = complete_snapshots(q);
 	if (ret < 0)
 		return bd_fail_errno(err, ret, "Failed to update the snapshot table");
+	upgrade_step(args, 1);
 	q->version = 3;
 	ret = qcow2_header_write(q);
 	if (ret == 0)
 		ret = io_pflush(q->node->file);
-	if (ret < 0)
+	if (ret < 0) {
 		q->version = 2;
-	return ret < 0 ? bd_fail_errno(err, ret, "Failed to change the image version") : 0;
+		return bd_fail_errno(err, ret, "Failed to change the image version");
+	}
+	upgrade_step(args, 2);
+	return 0;
 }

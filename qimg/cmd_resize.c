@@ -77,7 +77,7 @@ static int parse_change(const char *text, struct change *change)
 	change->sign = text[0] == '+' || text[0] == '-' ? text[0] : 0;
 	text += !!change->sign;
 	if (isdigit((unsigned char)text[0]))
-		ret = bd_parse_size(text, &change->bytes);
+		ret = bd_parse_size_below(text, UINT64_MAX, &change->bytes);
 	if (ret == 0)
 		return 0;
 	if (ret == -ERANGE) {

@@ -82,7 +82,7 @@ static int start_number(const char **text, uint64_t *value, bool *hex)
 	return parse_integer(text, *hex ? 16 : 10, value);
 }
 
-int bd_parse_size(const char *text, uint64_t *bytes)
+int bd_parse_size_below(const char *text, uint64_t most, uint64_t *bytes)
 {
 	uint64_t whole, part = 0;
 	unsigned shift = 0;
@@ -105,10 +105,15 @@ int bd_parse_size(const char *text, uint64_t *bytes)
 	wide = (unsigned __int128)whole << shift;
 	wide += ((unsigned __int128)part << shift) >> 64;
 	wide += (((unsigned __int128)part << shift) >> 63) & 1;
-	if (wide > INT64_MAX)
+	if (wide > most)
 		return -ERANGE;
 	*bytes = (uint64_t)wide;
 	return 0;
+}
+
+int bd_parse_size(const char *text, uint64_t *bytes)
+{
+	return bd_parse_size_below(text, INT64_MAX, bytes);
 }
 
 int bd_parse_bool(const char *text, bool *value)

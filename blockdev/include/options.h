@@ -67,6 +67,8 @@ enum {
 
 /* "64k", "1.5G", "0x200" to bytes; QEMU's limits (0..2^63-1).  -EINVAL, -ERANGE. */
 int bd_parse_size(const char *text, uint64_t *bytes);
+/* The same up to @most bytes. */
+int bd_parse_size_below(const char *text, uint64_t most, uint64_t *bytes);
 /* on/yes/true/y, off/no/false/n.  -EINVAL. */
 int bd_parse_bool(const char *text, bool *value);
 /* Like strtoull over the whole text, base 10 or 0x.  -EINVAL, -ERANGE. */

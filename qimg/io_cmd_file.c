@@ -206,7 +206,7 @@ static int run_map(struct io_state *io, int argc, char **argv)
 			int ret = allocated(io, at, size - at, &same, &run);
 
 			if (ret < 0) {
-				printf("Failed to get allocation status: %s\n", strerror(-ret));
+				report_error("Failed to get allocation status: %s", strerror(-ret));
 				return ret;
 			}
 			if (at == start)

@@ -145,8 +145,10 @@ int qcow2_rewrite_count_entry(struct qcow2_rewrite *rw, struct qcow2_counts *cou
 	if (!host)
 		return 0;
 	if (host & (q->cluster_size - 1))
-		return bd_corrupt(q->node, "Cluster allocation offset %#llx unaligned",
-				  (unsigned long long)host);
+		return bd_corrupt(q->node, "Cluster allocation offset %#llx unaligned "
+					   "(L2 offset: %#llx, L2 index: %#llx)",
+				  (unsigned long long)host, (unsigned long long)rw->table_off,
+				  (unsigned long long)rw->l2_idx);
 	return count_range(rw, counts, host, q->cluster_size);
 }
 
@@ -164,8 +166,9 @@ static int read_table(struct qcow2_rewrite *rw, uint64_t l1_entry, uint64_t *off
 
 	*off = l1_entry & QCOW2_L1_ENTRY_OFFSET;
 	if (*off & (q->cluster_size - 1))
-		return bd_corrupt(q->node, "L2 table offset %#llx unaligned",
-				  (unsigned long long)*off);
+		return bd_corrupt(q->node, "L2 table offset %#llx unaligned (L1 index: %#llx)",
+				  (unsigned long long)*off, (unsigned long long)rw->l1_idx);
+	rw->table_off = *off;
 	return *off ? io_pread(q->node->file, *off, rw->table, q->cluster_size) : 0;
 }
 
@@ -175,10 +178,14 @@ int qcow2_rewrite_each(struct qcow2_rewrite *rw, const uint64_t *l1, uint32_t l1
 {
 	for (uint32_t i = 0; i < l1_size; i++) {
 		uint64_t off;
-		int ret = read_table(rw, l1[i], &off);
+		int ret;
 
-		for (uint64_t e = 0; ret == 0 && off && e >> rw->q->l2_bits == 0; e++)
+		rw->l1_idx = i;
+		ret = read_table(rw, l1[i], &off);
+		for (uint64_t e = 0; ret == 0 && off && e >> rw->q->l2_bits == 0; e++) {
+			rw->l2_idx = e;
 			ret = found(rw, table_entry(rw->q, rw->table, e), user);
+		}
 		if (ret < 0)
 			return ret;
 	}
@@ -259,8 +266,10 @@ int qcow2_rewrite_marks(struct qcow2_rewrite *rw, bool shared)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < rw->l1_size && ret == 0; i++)
+	for (uint32_t i = 0; i < rw->l1_size && ret == 0; i++) {
+		rw->l1_idx = i;
 		ret = mark_table(rw, &rw->l1[i], shared);
+	}
 	/* Counts of tables that stay are known only now. */
 	for (uint32_t i = 0; i < rw->l1_size && ret == 0; i++) {
 		uint64_t count = 0;

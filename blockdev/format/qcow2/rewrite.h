@@ -36,6 +36,7 @@ struct qcow2_rewrite {
 	struct qcow2_counts gain, loss;   /* references to come and to go */
 	struct qcow2_runs fresh, stale;   /* clusters taken; clusters no longer used */
 	uint8_t *table;                   /* one cluster, for whoever runs */
+	uint64_t table_off, l1_idx, l2_idx; /* where it is and its entry at hand, for complaints */
 	/* the new state; as the old one after begin, but for @l1 */
 	uint64_t *l1;                     /* owned, host order */
 	uint32_t l1_size;                 /* entries */

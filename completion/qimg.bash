@@ -184,7 +184,7 @@ _qimg_options()
 _qimg_words()
 {
 	case $1 in
-	FMT) words='blkdebug delay file host_device luks null-co qcow2 raw record throttle' ;;
+	FMT) words='blkdebug delay file host_device luks null-aio null-co qcow2 raw record throttle' ;;
 	CACHE) words='none writeback writethrough directsync unsafe' ;;
 	OFMT) words='human json' ;;
 	AIO) words='threads native io_uring sync mmap' ;;

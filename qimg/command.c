@@ -86,8 +86,8 @@ void command_help(const struct command *command)
 static void print_formats(void)
 {
 	printf("Supported formats:");
-	for (const char *const *name = bd_format_names(); *name; name++)
-		printf(" %s", *name);
+	for (const char *name = bd_format_next(NULL); name; name = bd_format_next(name))
+		printf(" %s", name);
 	printf("\n");
 }
 

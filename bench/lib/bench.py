@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Commands timed in turn, medians, tables, JSON.  Every experiment and every row starts here."""
 import json
+import mmap
 import os
 import shutil
 import statistics
@@ -56,6 +57,20 @@ def json_of(text):
     return json.JSONDecoder().raw_decode(text[text.index("{"):])[0]
 
 
+def touch_memory():
+    """
+    Use free memory once.  A host may have taken it away meanwhile, and who needs it first waits
+    until it is back: ten times what is measured.
+    """
+    if SMOKE:
+        return
+    with open("/proc/meminfo", encoding="ascii") as info:
+        free = next(int(line.split()[1]) for line in info if line.startswith("MemFree"))
+    size = min(free * 1024 // 2, 2 << 30) & ~4095
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE):
+        pass
+
+
 def alternate(sides, runs=RUNS, before=None, value=lambda run: run.seconds, **how):
     """
     Run each side's command in turn, so that what slows the machine down slows all of them.
@@ -67,6 +82,7 @@ def alternate(sides, runs=RUNS, before=None, value=lambda run: run.seconds, **ho
         for name, words in sides.items():
             if before:
                 before(name)
+            touch_memory()
             values[name].append(value(Run(words, **how)))
     return {name: statistics.median(found) for name, found in values.items()}
 

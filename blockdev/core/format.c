@@ -22,15 +22,22 @@ bool bd_is_protocol(const char *name)
 	return false;
 }
 
-/* All drivers a user may name: formats and files. */
-const char *const *bd_format_names(void)
+static const char *nearer(const char *name, const char *after, const char *best)
 {
-	static const char *const names[] = {
-		"blkdebug", "delay", "file", "host_device", "luks", "null-co", "qcow2", "raw",
-		"record", "throttle", NULL,
-	};
+	if (after && strcmp(name, after) <= 0)
+		return best;
+	return !best || strcmp(name, best) < 0 ? name : best;
+}
 
-	return names;
+const char *bd_format_next(const char *after)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; bd_formats[i]; i++)
+		best = nearer(bd_formats[i]->name, after, best);
+	for (size_t i = 0; io_drivers[i]; i++)
+		best = nearer(io_drivers[i]->name, after, best);
+	return best;
 }
 
 bool bd_format_known(const char *name, bool *create)

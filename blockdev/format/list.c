@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of formats, in probing order.  A new format is one line here. */
+/* The table of formats, in probing order.  A new format is a declaration and a line here. */
 #include <stddef.h>
 
 #include "blockdev/core/format.h"

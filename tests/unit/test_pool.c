@@ -64,7 +64,7 @@ static unsigned collect(struct io_pool *pool)
 	return nr;
 }
 
-START_TEST(lanes)
+START_TEST(one_at_a_time)
 {
 	struct lane lanes[NR_LANES] = { 0 };
 	struct item *items = calloc(NR_ITEMS, sizeof(*items));
@@ -135,7 +135,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("pool");
 
-	tcase_add_test(tcase, lanes);
+	tcase_add_test(tcase, one_at_a_time);
 	tcase_add_test(tcase, others_pass);
 	return suite_run("pool", tcase, CK_NOFORK);
 }

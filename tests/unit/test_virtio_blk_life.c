@@ -52,7 +52,7 @@ START_TEST(watched)
 	ck_assert(!virtio_blk_look(&blk));
 	for (unsigned i = 0; i < 3; i++) {
 		blk_offer(i, VIRTIO_BLK_T_IN, 0, &data, 1);
-		event = *(uint16_t *)&driver_used_ring()->ring[QUEUE_SIZE];
+		memcpy(&event, &driver_used_ring()->ring[QUEUE_SIZE], sizeof(event));
 		ck_assert(!vring_need_event(event, (uint16_t)(i + 1), (uint16_t)i));
 		ck_assert(virtio_blk_look(&blk));
 		while (!driver_used(&driver, &head, &len))
@@ -63,7 +63,7 @@ START_TEST(watched)
 	ck_assert(virtio_blk_watch(&blk, false));
 	while (!driver_used(&driver, &head, &len))
 		blk_turn(true);
-	event = *(uint16_t *)&driver_used_ring()->ring[QUEUE_SIZE];
+	memcpy(&event, &driver_used_ring()->ring[QUEUE_SIZE], sizeof(event));
 	ck_assert(vring_need_event(event, 5, 4));
 	ck_assert_uint_eq(disk.stats.polls, 4);
 	ck_assert_uint_eq(disk.stats.kicks, 0);

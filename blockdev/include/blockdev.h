@@ -118,7 +118,7 @@ bool bd_encrypted(const struct bd_node *node);         /* guest data are cipher 
 /* Resize the guest disk.  @prealloc: "off", "metadata", "falloc", "full".  Blocks. */
 int bd_resize(struct bd_node *node, uint64_t size, const char *prealloc, bool shrink,
 	      struct bd_error *err);
-/* The names of all drivers a user may give, in alphabetic order: the one after @after; NULL: none. */
+/* Names of all drivers a user may give, in alphabetic order: the one after @after; NULL: none. */
 const char *bd_format_next(const char *after);
 /* Does a format of that name exist here; *create: can it be created. */
 bool bd_format_known(const char *name, bool *create);

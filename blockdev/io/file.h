@@ -60,6 +60,7 @@ struct io_file {
 	bool broken;             /* a flush failed: all later flushes fail (the kernel forgot) */
 	int fd;                  /* local files; -1 for others */
 	bool regular;            /* a regular file of the host */
+	bool no_reserve;         /* space has no place there: IO_RESERVE would only cost */
 	bool reserve_first;      /* large writes are cheaper where space is allocated already */
 
 	/* the io layer's */

@@ -280,8 +280,10 @@ static int finish_open(struct local *local, bool device, struct bd_error *err)
 	file->can_zero = true;
 	file->can_unmap = true;
 	file->zero_init = file->regular = local->type == S_IFREG;
-	file->reserve_first = file->regular && !(file->flags & BD_O_DIRECT) &&
-			      fstatfs(file->fd, &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC;
+	if (file->regular && fstatfs(file->fd, &fs) == 0) {
+		file->reserve_first = fs.f_type == EXT4_SUPER_MAGIC && !(file->flags & BD_O_DIRECT);
+		file->no_reserve = fs.f_type == TMPFS_MAGIC;
+	}
 	return 0;
 }
 

@@ -101,6 +101,8 @@ bool io_op_start(struct io_op *op)
 			return finish_with(op, 0);
 	} else if (op->kind == IO_RESERVE) {
 		op->phase = PHASE_RESERVE;
+		if (file->no_reserve)
+			return finish_with(op, -ENOTSUP);
 	} else {
 		op->phase = PHASE_TRANSFER;
 	}
